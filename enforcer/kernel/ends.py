@@ -24,6 +24,7 @@ from enforcer.kernel.state import (
     level_of,
     needs_fingerprint,
     node_at,
+    node_of,
     past_state,
     resize_past,
 )
@@ -43,6 +44,8 @@ _LONGEST_END = 1 << 17  # bytes
 # Token ids that a character which has been begun may take beyond its end.
 PENDING_IDS = cython.declare(cython.int, 12)
 
+
+NOT_KNOWN = cython.declare(cython.int, -3)
 LOST_WAY = cython.declare(cython.int, -2)  # no end is known whatever comes
 
 
@@ -54,6 +57,26 @@ def ending_state(t: MatcherState, i: index) -> cython.pointer[State]:
     if not cython.compiled:
         return t.ending.states[i]
     return cython.address(t.ending.states[i])
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def noted_place(t: MatcherState, i: index) -> cython.pointer[State]:
+    """Return a state whose cost was noted."""
+    if not cython.compiled:
+        return t.ending.places[i]
+    return cython.address(t.ending.places[i])
+
+
+@cython.cfunc
+def copy_state(target: cython.pointer[State], s: cython.pointer[State]):
+    """Copy a state to where another one is."""
+    if cython.compiled:
+        target[0] = s[0]
+    else:
+        for name in s.dtype.names:
+            target[name] = s[name]
 
 
 @cython.cfunc
@@ -314,7 +337,7 @@ def behind_token(t: MatcherState, at: i64) -> i64:
 @cython.exceptval(-9, check=False)
 def cost_of(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return how many token ids the end of a text takes from a state on; -1 if none is found."""
-    t.ending.states[0] = s[0]
+    copy_state(ending_state(t, 0), s)
     return tokens_of_ending(t) if find_ending(t) else -1
 
 
@@ -331,9 +354,12 @@ def ids_of_ending(t: MatcherState) -> list:
 
 @cython.cfunc
 def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> list:
-    """Return the legal ones of some token ids behind which the end takes at most `room` ids."""
+    """Return the legal ones of some token ids behind which the end takes at most `room` ids.
+
+    An undeclared name may be written already, and then takes another character: it is taken to.
+    """
     found = []
-    own = cython.cast(cython.longlong, -1)  # the cost of the present state, once it is asked for
+    t.ending.noted = 0
     if t.at + 1 == t.past.shape[0]:
         resize_past(t, 2 * t.past.shape[0])
     for token_id in token_ids:
@@ -344,14 +370,40 @@ def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> list:
             continue
         if t.unread != 0:
             continue
-        cost = own
-        if not is_same_place(t, s, past_state(t, t.at)):
+        cost = known_cost(t, s)
+        if cost == NOT_KNOWN:
+            t.is_exact = s.phase != IN_NAME or s.trie_node >= 0
             cost = cost_of(t, s)
-        elif own < 0:
-            own = cost = cost_of(t, s)
+            if cost >= 0 and not t.is_exact:
+                cost += 2
+            t.is_exact = True
+            note_place(t, s, cost)
         if 0 <= cost <= room:
             found.append(token_id)
     return found
+
+
+@cython.cfunc
+@cython.exceptval(-9, check=False)
+def known_cost(t: MatcherState, s: cython.pointer[State]) -> i64:
+    """Return the cost of a state if that of one like it was noted, else `NOT_KNOWN`."""
+    e = t.ending
+    k = cython.cast(cython.Py_ssize_t, 0)
+    while k < e.noted and k < e.places.shape[0]:
+        if is_same_place(t, s, noted_place(t, k)):
+            return cython.cast(cython.longlong, e.place_costs[k])
+        k += 1
+    return NOT_KNOWN
+
+
+@cython.cfunc
+def note_place(t: MatcherState, s: cython.pointer[State], cost: i64):
+    """Note the cost of a state."""
+    e = t.ending
+    slot = cython.cast(cython.Py_ssize_t, e.noted % e.places.shape[0])
+    copy_state(noted_place(t, slot), s)
+    e.place_costs[slot] = cost
+    e.noted += 1
 
 
 @cython.cfunc
@@ -366,9 +418,12 @@ def is_same_place(
     if s.trie_node != other.trie_node or s.languages != other.languages:
         return False
     is_text: cython.bint = s.phase == IN_STRING or s.phase == IN_VALUE or s.phase == IN_RAW
+    is_text = is_text or (s.phase == IN_NAME and s.trie_node < 0)
     if not is_text or s.automaton_state < 0 or s.automaton_state != other.automaton_state:
         return False
-    if needs_fingerprint(t, s.frame) or keeps_characters(t, s):
+    if needs_fingerprint(t, s.frame) or (keeps_characters(t, s) and s.phase != IN_NAME):
+        return False
+    if s.phase == IN_NAME and node_of(t, s.frame).names_end != 0:
         return False
     return automaton_at(t, automaton_of(t, s)).bounds == 0
 

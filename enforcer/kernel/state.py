@@ -17,6 +17,7 @@ from enforcer.kernel.turn import TurnFields
 
 _FIRST_IDS = 128
 _FIRST_ENDING = 64
+_PLACES = 8
 
 
 @cython.final
@@ -80,6 +81,9 @@ class Ending:
         fitted: the values, as bits, of which that one has to be.
         length: symbols of the end that was found: bytes, or from `ends.FIRST_MARKER` on markers.
         first: the token id that `behind_token` has met last.
+        places: states of one call; see `ends.known_cost`.
+        place_costs: their costs.
+        noted: how many were noted.
         start: the one with which the end begins; -1 if nothing is missing.
 
     """
@@ -90,6 +94,9 @@ class Ending:
     length: i64
     first: i64
     start: i64
+    places: State[::1]
+    place_costs: cython.longlong[::1]
+    noted: i64
     level: i64
     fitted: i64
 
@@ -100,6 +107,9 @@ class Ending:
         self.length = 0
         self.first = -1
         self.start = -1
+        self.places = new_states(_PLACES)
+        self.place_costs = new_words(_PLACES)
+        self.noted = 0
         self.level = -1
         self.fitted = -1
 

@@ -73,8 +73,10 @@ class Deadline:
         self._count = lru_cache(None)(self._count_symbols)
         self._needs: dict[int, dict[str, float]] = {}
         self._ample = cache(self._find_ample)
-        # A lower bound on how many ids are to spare in the text at hand, and what is ample there.
+        # A lower bound on how many ids are to spare in the text at hand, and what is ample there;
+        # by how many more of that text, and each byte that begins something, may lengthen its end.
         self._spare, self._enough, self._within, self._each = -inf, inf, 0, 0
+        self._cost = 0  # of that end
         self._first = -1  # the id with which the text's end begins
         self._is_exact = False  # whether these are of the present position
         self._rows: dict[tuple[Place, Opening], npt.NDArray[np.int32]] = {}
@@ -174,6 +176,7 @@ class Deadline:
             self._first = text.end_start
             # Without an end that is known, the text may be cut.
             behind = self._behind_text(at.state, at.calls)
+            self._cost = cost
             self._spare = inf if cost < 0 else left - 1 - behind - cost
             self._is_exact = True
         return self._spare >= self._enough
@@ -190,7 +193,7 @@ class Deadline:
         kept = target & at.markers.mask
         if sure >= 0:
             kept |= target & weights.up_to(sure)
-        tried = members(target & weights.tried & ~kept).tolist()
+        tried = members(target & weights.tried(self._cost) & ~kept).tolist()
         if self._first >= 0 and not is_member(kept, self._first):
             tried.append(self._first)
         put(kept, self._kept(at, tried, left))
@@ -202,12 +205,12 @@ class Deadline:
         """Return the ids of a text that fit, of some that are legal."""
         sure, weights = self._most_sure(), self._weights
         room = left - 1 - self._behind_text(at.state, at.calls)
-        tried = []
-        found = []
+        tried, found, row = [], [], weights.tried(self._cost)
         for token_id in token_ids:
-            if weights.weights[token_id] <= sure and token_id not in self._table.layout.ids:
+            is_sure = weights.weights[token_id] <= sure and token_id not in self._table.layout.ids
+            if is_sure or (token_id == self._first and self._spare >= -1):
                 found.append(token_id)
-            elif token_id == self._first or is_member(weights.tried, token_id):
+            elif is_member(row, token_id):
                 tried.append(token_id)
         if tried and room >= 0:
             found += _native(at.grammar).ids_in_time(tried, int(room))

@@ -7,6 +7,7 @@ not know: grammars, turns.
 from __future__ import annotations
 
 from functools import lru_cache
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from enforcer.layouts import BoundLayout
     from enforcer.vocabulary import Vocabulary
 
-_TRIED = 3  # bytes of the ids that are tried one by one
+# The greatest cost of an end at which ids of up to three, two, or one byte are tried one by one.
+_TRIED = (16, 3), (48, 2), (inf, 1)
 MOST_SURE = 15  # the weight up to which ids are in rows
 _KEPT = 20_000  # pieces whose number of ids is kept
 _CONTINUATIONS = bytes(range(0x80, 0xC0))  # of UTF-8
@@ -40,8 +42,6 @@ class TokenWeights:
         weights: int16, by token id: how many bytes may begin or end something. 0 for characters
             that do neither, of which a token may not even begin another one.
         heaviest: the greatest weight.
-        tried: mask row of the ids that are tried one by one: those that begin or end something in
-            few bytes, and those with which numbers and words begin.
 
     """
 
@@ -51,13 +51,14 @@ class TokenWeights:
         around = frozenset(structure + b" \n")
         keys, ids = vocabulary.sorted_text
         self.weights = np.zeros(vocabulary.size, dtype=np.int16)
-        tried = [*layout.ids]
+        tried: dict[int, list[int]] = {1: [*layout.ids], 2: [], 3: []}
         for key, token_id in zip(keys, ids, strict=True):
             self.weights[token_id] = _weight(key, structure)
             is_scalar = len(key) == 1 and key in _SCALAR
-            if is_scalar or (len(key) <= _TRIED and around.issuperset(key)):
-                tried.append(token_id)
-        self.tried = vocabulary.row(tried)
+            if len(key) in tried and (is_scalar or around.issuperset(key)):
+                tried[len(key)].append(token_id)
+        every: list[int] = []
+        self._tried = [vocabulary.row(every := every + tried[size]) for size in tried]
         self.heaviest = int(self.weights.max(initial=0))
         # Here and not with the first mask, which a server's step would wait for: 40 ms.
         self._rows = [
@@ -65,6 +66,14 @@ class TokenWeights:
             for weight in range(MOST_SURE + 1)
         ]
         self.count = lru_cache(_KEPT)(self._count)
+
+    def tried(self, cost: float) -> npt.NDArray[np.int32]:
+        """Return the shared mask row (int32) of the ids that are tried one by one.
+
+        They begin or end something in few bytes, in the fewer the longer the end takes; or numbers
+        and words begin with them.
+        """
+        return self._tried[next(size for most, size in _TRIED if cost <= most) - 1]
 
     def up_to(self, weight: int) -> npt.NDArray[np.int32]:
         """Return the shared mask row (int32) of the ids of at most a weight, `MOST_SURE` at most.
