@@ -414,8 +414,8 @@ class Enforcer:
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
             BudgetTooSmall: what is demanded does not fit into the budget.
-            UnsupportedSchema: how short a text can be is not known, and a budget is given; a
-                tool that need not be enforced exactly has no place in the budget instead.
+            UnsupportedSchema: a budget is given, and no end of a tool's arguments or of a
+                response is found.
 
         """
         if explained:

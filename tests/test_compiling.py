@@ -160,34 +160,3 @@ def test_what_is_refused_is_isolated_where_that_is_asked_for() -> None:
     matcher = grammars.compiled(of_schema(REFUSED_ARGUMENTS), isolated).matcher()
     assert all(map(matcher.accept, small().encode('{"x": 1}')))
     assert matcher.is_accepting()
-
-
-def test_paths_of_refusals() -> None:
-    grammars = made()
-    with pytest.raises(UnsupportedSchema) as caught:
-        grammars.untold(of_schema(REFUSED, Root.ANY), OPTIONS)
-    assert caught.value.path == "$.multipleOf"
-    wanted = parse({"type": "regex", "regex": "a+"})
-    assert wanted is not None
-    with pytest.raises(
-        UnsupportedSchema, match="how many tokens such a text needs to end"
-    ) as caught:
-        grammars.untold(wanted, OPTIONS)
-    assert caught.value.path == "$.response_format.regex"
-    with pytest.raises(UnsupportedSchema) as caught:
-        grammars.untold(of_schema(json.dumps(UNIQUE), Root.ANY), OPTIONS)
-    assert caught.value.path == "$.uniqueItems"
-    tool = of_schema(json.dumps({"properties": {"tags": UNIQUE}}))
-    with pytest.raises(UnsupportedSchema) as caught:
-        grammars.untold(tool, OPTIONS)
-    assert caught.value.path == "$.properties.tags.uniqueItems"
-
-
-def test_that_an_end_is_not_known_is_found_out_once() -> None:
-    grammars = made()
-    source = of_schema(json.dumps({"type": "object", "properties": {"tags": UNIQUE}}))
-    relaxed = Options(on_unsupported=OnUnsupported.RELAX)
-    found = [grammars.untold(source, relaxed) for _ in range(2)]
-    (problem,) = found[0]
-    assert (problem.path, problem.keyword) == ("$.properties.tags.uniqueItems", "uniqueItems")
-    assert found[0] is found[1]

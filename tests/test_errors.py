@@ -20,7 +20,6 @@ from enforcer.errors import (
     RequestError,
     SchemaLimit,
     UnexpectedFailure,
-    UnknownLength,
     UnsatisfiableSchema,
     UnsupportedSchema,
     brief,
@@ -98,11 +97,3 @@ def test_a_schema_error_crosses_processes(
 def test_a_request_error_crosses_processes() -> None:
     copy = pickle.loads(pickle.dumps(InvalidTools("$.tools", "no")))  # noqa: S301 - likewise
     assert (copy.path, copy.reason) == ("$.tools", "no")
-
-
-def test_what_a_format_cannot_promise_is_said_once_wherever_it_goes() -> None:
-    error = UnknownLength("$.finish_within_budget", "hermes")
-    copy = pickle.loads(pickle.dumps(error))  # noqa: S301 - likewise
-    for each in (error.at(lambda _: "$.other"), copy.under("$.body")):
-        assert type(each) is UnknownLength
-        assert each.reason == error.reason

@@ -52,8 +52,7 @@ class Options:
         preamble_ids: how many token ids of text may precede a demanded call, outside of reasoning;
             None for the number of the tool-call format.
         finish_within_budget: whether every call ends before the token budget does, and one that
-            cannot is not begun. If no maximum length of a tool's arguments is known, the request is
-            refused, or (relax, isolate) its call may be cut off.
+            cannot is not begun. If no end of a tool's arguments is found, the request is refused.
         allow_empty_turns: whether a turn may end with neither text nor call.
         compact_text: whether a response in the format of a JSON Schema has no white space between
             tokens.

@@ -246,10 +246,7 @@ class Dialect:
 
     @property
     def is_simple(self) -> bool:
-        """Whether each marker is one control token, so that no token goes across a border.
-
-        Only of such formats is it known how few ids the rest of a turn needs.
-        """
+        """Whether each marker is one control token, so that no token goes across a border."""
         return (
             self.tokens.needed is None
             and self.arguments == Layout()

@@ -11,7 +11,6 @@ import pytest
 
 from enforcer import engines
 from enforcer.api import Enforcer
-from enforcer.budget.pieces import Pieces
 from enforcer.checking import work
 from enforcer.checking.pool import Pool
 from enforcer.checking.task import TaskVerdict, WorkerState
@@ -21,6 +20,8 @@ from enforcer.request import spec as specs
 from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.turn.table import Table
+from enforcer.turn.token_weights import TokenWeights
+from tests.budget_cases import ENDLESS
 from tests.checking_cases import sent
 from tests.spec_cases import settled as settle
 from tests.vocabularies import call, section, small, write
@@ -113,12 +114,12 @@ def test_a_budget_is_held_against_what_is_demanded() -> None:
 def test_who_is_warm_reads_the_vocabulary_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
     """Workers are forked from one that is; what each built anew made each first check slow."""
     warm = WorkerState(ENGINE)
-    warm.enforcer("kimi_k2").warm(in_time=True)
+    warm.enforcer("kimi_k2").warm()
 
     def refuse(*_: object) -> None:
         raise AssertionError("built once more")
 
-    monkeypatch.setattr(Pieces, "__init__", refuse)
+    monkeypatch.setattr(TokenWeights, "__init__", refuse)
     monkeypatch.setattr(Table, "__init__", refuse)
     tight = asked(OPENING, choice="required", budget=4, finish=True)
     assert isinstance(tight.perform(warm).error, BudgetTooSmall)
@@ -126,12 +127,21 @@ def test_who_is_warm_reads_the_vocabulary_no_more(monkeypatch: pytest.MonkeyPatc
         found(tight)
 
 
-def test_what_has_no_known_shortest_end_is_told() -> None:
-    wanted = {"type": "regex", "regex": "a+"}
-    one = asked(OPENING, (), None, 50, response_format=wanted, finish=True)
+def test_what_has_no_end_that_is_found_is_told() -> None:
+    tool = {"type": "function", "function": {"name": "late", "parameters": ENDLESS}}
+    one = asked(OPENING, (TOOL, tool), budget=50, finish=True)
     verdict = found(one)
     assert isinstance(verdict.error, UnsupportedSchema)
     assert "finish_within_budget" in str(verdict.error)
+    assert verdict.error.path.startswith("$.tools[1].function.parameters")
+    assert found(replace(one, budget=None)).error is None
+
+
+def test_a_text_that_is_no_json_has_an_end() -> None:
+    wanted = {"type": "regex", "regex": "a+"}
+    one = asked(OPENING, (), None, 2, response_format=wanted, finish=True)
+    assert found(one).error is None
+    assert isinstance(found(replace(one, budget=1)).error, BudgetTooSmall)
 
 
 def test_a_worker_finds_the_same() -> None:

@@ -553,7 +553,7 @@ def test_a_worker_is_ready_for_the_layout_of_the_dialect() -> None:
 @pytest.mark.parametrize("dialect", dialects.available())
 def test_workers_start_where_the_vocabulary_lacks_the_dialects_markers(dialect: str) -> None:
     """A process that has met no tokenizer yet checks for single bytes."""
-    lone = Pool("machine", BYTES, dialect, in_time=True)
+    lone = Pool("machine", BYTES, dialect)
     assert lone.check(quick()).error is None
     lone._forker.end()
 

@@ -61,7 +61,6 @@ CHECKS = [
         dialect="qwen3_coder",
         writable=CharSet.span("\0\xff"),
     ),
-    check({"type": "object"}, finish_within_budget=True),
     check({"type": "object"}, compact_text=True),
     check({"type": "object"}, closed_text=True),
 ]
@@ -222,29 +221,3 @@ def test_getting_ready_tries_json_and_the_layout_whatever_the_engine_cannot_do(
     assert all(each in tried for each in (None, layout))
     warm(engine, None)
     assert tried[2:] == [None]
-
-
-UNIQUE = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
-
-
-@pytest.mark.parametrize("on_unsupported", OnUnsupported)
-def test_what_cannot_be_finished_in_time_is_told_beside_the_verdict(
-    on_unsupported: OnUnsupported,
-) -> None:
-    schema = {"properties": {"a": UNIQUE}}
-    assert perform(check(schema, on_unsupported=on_unsupported), ENGINE) == TaskVerdict()
-    asked = check(schema, on_unsupported=on_unsupported, finish_within_budget=True)
-    verdict = perform(asked, ENGINE)
-    assert verdict.error is None
-    (problem,) = verdict.untimed
-    assert (problem.path, problem.keyword) == ("$.properties.a.uniqueItems", "uniqueItems")
-    assert sent(verdict) == verdict
-    assert verdict.weight > TaskVerdict().weight
-    plain = check({"properties": {"a": {"type": "string"}}}, finish_within_budget=True)
-    assert perform(plain, ENGINE) == TaskVerdict()
-
-
-def test_text_in_other_formats_cannot_be_finished_in_time() -> None:
-    assert perform(check("a+", FormatKind.REGEX), ENGINE).untimed == ()
-    verdict = perform(check("a+", FormatKind.REGEX, finish_within_budget=True), ENGINE)
-    assert [each.path for each in verdict.untimed] == ["$.response_format.regex"]

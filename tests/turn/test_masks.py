@@ -375,13 +375,13 @@ def test_masks_between_texts_are_kept_for_requests_with_the_same_tools(
 ) -> None:
     fresh = enforcer.Enforcer(vocabulary(name), name)
     computed: list[object] = []
-    make = TokenReader._made
+    make = TokenReader.made
 
     def told(reader: TokenReader, now: Position) -> Any:
         computed.append(now)
         return make(reader, now)
 
-    monkeypatch.setattr(TokenReader, "_made", told)
+    monkeypatch.setattr(TokenReader, "made", told)
     spec, rows, counts = Spec(parse(TOOLS, "auto", True), 0), [], []
     for _ in range(2):
         computed.clear()

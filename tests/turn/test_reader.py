@@ -34,7 +34,7 @@ def begun(due: Due = Due.WORD) -> tuple[TokenReader, Position]:
     """Return a reader, and the beginning of a turn's content."""
     envelope = Envelope(TABLE, ("get", "a"), due=due, most=3, first=0, preamble=2)
     listed: Any = toys.Starts(lambda: toys.Listed(V, TEXTS))
-    transitions = Transitions(envelope, lambda _: listed, None, None)
+    transitions = Transitions(envelope, lambda _: listed, None, is_shared=True)
     return TokenReader(envelope, transitions), transitions.enter("CONTENT", 0, 0)
 
 

@@ -37,7 +37,7 @@ def moves(
 ) -> Transitions:
     table = served(name).table
     allowed = Envelope(table, names, due=Due.WORD, most=3, first=0, preamble=5)
-    return Transitions(allowed, arguments, expect, None)
+    return Transitions(allowed, arguments, expect, is_shared=True)
 
 
 def known(name: str) -> Callable[..., Any]:
@@ -100,7 +100,7 @@ def test_text_that_has_a_format_is_let_through_by_its_grammar_alone(name: str, d
     allowed = Envelope(
         table, ("get",), due=due, most=3, first=0, preamble=5, text_format=lambda: text
     )
-    made = Transitions(allowed, known(name), None, None)
+    made = Transitions(allowed, known(name), None, is_shared=True)
     found = made.enter("CONTENT", 0, 0)
     # Where a call is demanded there is no text at all.
     assert found.grammar is (None if due is Due.CALL else text)
@@ -135,7 +135,7 @@ def test_behind_a_text_it_is_known_whether_it_fitted_its_format(
         preamble=5,
         text_format=lambda: toys.Listed(vocabulary("kimi_k3"), known_texts),
     )
-    made = Transitions(allowed, known("kimi_k3"), None, None)
+    made = Transitions(allowed, known("kimi_k3"), None, is_shared=True)
     begin = made.enter("SILENT", 0, 0)
     behind = made.follow(begin, "SAID_NOTHING")
     assert behind.row.opening.permits(Guard.EMPTY) is fits

@@ -81,22 +81,15 @@ def test_an_option_that_takes_ids_away_is_refused_by_its_name(
 def test_of_thousands_of_schemas_that_are_not_exact_some_have_a_line_and_the_rest_a_number(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def inexact(at: int, *, is_new: bool, how: Relaxed = Relaxed.ISOLATED) -> Inexact:
+    def inexact(at: int, *, is_new: bool) -> Inexact:
         problem = Problem(f"$.tools[{at}].function.parameters", "", "no time was left")
-        return Inexact(f"t{at}", how, problem, "SchemaLimit", is_new)
+        return Inexact(f"t{at}", Relaxed.ISOLATED, problem, "SchemaLimit", is_new)
 
     settling.log_inexact([inexact(at, is_new=at % 2 == 0) for at in range(4_000)])
     lines = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
     assert len(lines) == 9
     assert sum("schema not exact" in line for line in lines) == 8
     assert 'more schemas not exact count="1992"' in lines[-1]
-    caplog.clear()
-    late = [inexact(at, is_new=True, how=Relaxed.UNTIMED) for at in range(10)]
-    settling.log_inexact([*late, inexact(10, is_new=True)])
-    lines = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
-    assert len(lines) == 9
-    assert all("enforced=" not in line and "calls may be cut off" in line for line in lines[:-1])
-    assert lines[-1] == 'enforcer: more schemas not exact count="3"'
 
 
 def test_what_a_client_calls_settled_is_no_larger_than_what_it_does_not() -> None:

@@ -231,24 +231,6 @@ def test_a_request_that_cannot_be_enforced_is_refused_by_the_server(
         EnforcerLogitsProcessor.validate_params(sampling)
 
 
-@pytest.mark.parametrize("word", ["refuse", "relax", "isolate"])
-def test_a_tool_that_cannot_end_in_time_is_refused_before_a_worker_has_it(
-    monkeypatch: pytest.MonkeyPatch, word: str
-) -> None:
-    given = {"ENFORCER_FINISH_WITHIN_BUDGET": "on", "ENFORCER_ON_UNSUPPORTED": word}
-    monkeypatch.setattr(settings_, "current", lambda: settings_.read(given))
-    unique = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
-    schema = {"type": "object", "properties": {"tags": unique}}
-    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
-    sampling = params([tool], max_tokens=99)
-    if word == "refuse":
-        with pytest.raises(VLLMValidationError, match=r"properties\.tags\.uniqueItems"):
-            EnforcerLogitsProcessor.validate_params(sampling)
-    else:
-        EnforcerLogitsProcessor.validate_params(sampling)
-        assert "uniqueItems" in sampling.extra_args[carrier.KEY]
-
-
 def test_stops_of_a_request_that_calls_nothing_are_served() -> None:
     EnforcerLogitsProcessor.validate_params(params(TOOLS, "none", stop=["x"], stop_token_ids=[3]))
 

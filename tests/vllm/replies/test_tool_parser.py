@@ -17,7 +17,6 @@ from vllm.parser import ParserManager
 
 import enforcer
 from enforcer.errors import ConfigurationError, InvalidVocabulary
-from enforcer.turn import dialects
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.intake import dialogs, startup
 from enforcer.vllm.observe import metrics, request_context
@@ -308,12 +307,10 @@ def beside_stock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return compose
 
 
-def test_what_checks_specs_is_started_beside_vllms_parser_though_calls_could_not_end_in_time(
+def test_what_checks_specs_is_started_beside_vllms_parser(
     beside_stock: Callable[..., Any],
 ) -> None:
-    """With a parser of ours that setting ends the start, in a format that is not simple."""
-    assert not dialects.load("hermes").is_simple
-    assert beside_stock(ENFORCER_FINISH_WITHIN_BUDGET="on").warmed == 1
+    assert beside_stock().warmed == 1
 
 
 def test_a_broken_document_ends_the_start_beside_vllms_parser(

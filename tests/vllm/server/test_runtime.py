@@ -202,28 +202,15 @@ def test_a_server_does_not_start_with_a_document_that_is_broken(
     assert tokenizers
 
 
-@pytest.mark.parametrize(
-    ("chosen", "in_time"),
-    [
-        ({}, False),
-        ({"ENFORCER_FINISH_WITHIN_BUDGET": "on"}, True),
-        ({"ENFORCER_ALLOW_CLIENT": "relax,finish"}, True),
-    ],
-)
 def test_workers_are_ready_for_what_may_be_asked(
-    chosen: dict[str, str],
-    in_time: bool,
-    tokenizers: list[Any],
-    monkeypatch: pytest.MonkeyPatch,
+    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = settings.read(chosen)
-    monkeypatch.setattr(settings, "current", lambda: read)
     runtime.table_for(["one"])
     pool = runtime.pool.__wrapped__()
     forker = Mock()
     monkeypatch.setattr(pools, "Forker", forker)
     pool._fork()
-    forker.assert_called_once_with("machine", ANY, "kimi_k2", in_time=in_time, modules=())
+    forker.assert_called_once_with("machine", ANY, "kimi_k2", modules=())
     assert tokenizers
 
 
