@@ -146,7 +146,7 @@ def is_closable(t: MatcherState, frame: i64) -> cython.bint:
 @cython.cfunc
 def values_wanted(t: MatcherState, frame: i64) -> i64:
     """Return the values, as bits, that are wanted of the part which is written in a frame."""
-    if frame < 0 or t.arena[frame + LEVEL] <= t.ending.level:
+    if frame < 0 or t.arena[frame + LEVEL] < t.ending.level:
         return -1
     node = node_of(t, frame)
     if t.arena[frame + KIND] != OBJECT_FRAME:

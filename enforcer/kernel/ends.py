@@ -12,7 +12,8 @@ import cython
 import numpy as np
 
 from enforcer.kernel.aims import *
-from enforcer.kernel.names import keeps_characters
+from enforcer.kernel.automata import class_of
+from enforcer.kernel.names import is_written, keeps_characters
 from enforcer.kernel.objects import open_name
 from enforcer.kernel.records import *
 from enforcer.kernel.search import takes
@@ -39,7 +40,7 @@ from enforcer.kernel.values import (
     take_marker,
 )
 
-_ENDING_TRIED = 20_000  # steps of a search beyond those of the end itself
+_ENDING_TRIED = 4_000  # steps of a search beyond those of the end itself
 _LONGEST_END = 1 << 17  # bytes
 # Token ids that a character which has been begun may take beyond its end.
 PENDING_IDS = cython.declare(cython.int, 12)
@@ -239,7 +240,27 @@ def guided_symbol(t: MatcherState, i: index) -> i64:
         return nearest_character(t, s, s.automaton_state, -1, languages, 0)
     if not is_text and s.phase < IN_RAW:
         return -1
-    return symbol_of(t, s, character_wanted(t, s))
+    return symbol_of(t, s, other_character(t, s, character_wanted(t, s)))
+
+
+@cython.cfunc
+@cython.exceptval(-9, check=False)
+def other_character(t: MatcherState, s: cython.pointer[State], character: i64) -> i64:
+    """Return another character of the same class where a text is whole, but written already.
+
+    It depends on what has been written, so that many texts which differ are short.
+    """
+    if character < 0 or s.pending != 0 or not keeps_characters(t, s) or s.automaton_state < 0:
+        return character
+    if s.phase != IN_STRING and name_wanted(t, s) >= 0:
+        return character
+    if not is_written(t, s.frame, s.top - s.count, s.count):
+        return character
+    a = automaton_at(t, automaton_of(t, s))
+    is_array: cython.bint = t.arena[s.frame + KIND] != OBJECT_FRAME
+    drawn = hash_combine(t.arena[s.frame + (CURRENT if is_array else NAME_FINGERPRINT)], s.count)
+    found = 97 + drawn % 26
+    return found if class_of(t, a, found) == class_of(t, a, character) else character
 
 
 @cython.cfunc
@@ -354,10 +375,7 @@ def ids_of_ending(t: MatcherState) -> list:
 
 @cython.cfunc
 def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> list:
-    """Return the legal ones of some token ids behind which the end takes at most `room` ids.
-
-    An undeclared name may be written already, and then takes another character: it is taken to.
-    """
+    """Return the legal ones of some token ids behind which the end takes at most `room` ids."""
     found = []
     t.ending.noted = 0
     if t.at + 1 == t.past.shape[0]:
@@ -372,11 +390,7 @@ def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> list:
             continue
         cost = known_cost(t, s)
         if cost == NOT_KNOWN:
-            t.is_exact = s.phase != IN_NAME or s.trie_node >= 0
             cost = cost_of(t, s)
-            if cost >= 0 and not t.is_exact:
-                cost += 2
-            t.is_exact = True
             note_place(t, s, cost)
         if 0 <= cost <= room:
             found.append(token_id)
@@ -400,6 +414,8 @@ def known_cost(t: MatcherState, s: cython.pointer[State]) -> i64:
 def note_place(t: MatcherState, s: cython.pointer[State], cost: i64):
     """Note the cost of a state."""
     e = t.ending
+    if not is_same_place(t, s, s):
+        return
     slot = cython.cast(cython.Py_ssize_t, e.noted % e.places.shape[0])
     copy_state(noted_place(t, slot), s)
     e.place_costs[slot] = cost
@@ -423,8 +439,12 @@ def is_same_place(
         return False
     if needs_fingerprint(t, s.frame) or (keeps_characters(t, s) and s.phase != IN_NAME):
         return False
-    if s.phase == IN_NAME and node_of(t, s.frame).names_end != 0:
-        return False
+    if s.phase == IN_NAME:
+        node = node_of(t, s.frame)
+        if node.names_end != 0 or node.limits != 0 or node.witnesses != 0:
+            return False
+        if is_written(t, s.frame, s.top - s.count, s.count):
+            return False
     return automaton_at(t, automaton_of(t, s)).bounds == 0
 
 

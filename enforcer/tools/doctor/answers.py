@@ -7,7 +7,13 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from enforcer.client.body import Route
-from enforcer.errors import InvalidTools, RequestError, UnsatisfiableSchema, UnsupportedSchema
+from enforcer.errors import (
+    BudgetTooSmall,
+    InvalidTools,
+    RequestError,
+    UnsatisfiableSchema,
+    UnsupportedSchema,
+)
 from enforcer.judging.judge import ReplyVerdict, is_refusal, judge
 from enforcer.request.carrier import ALLOW
 from enforcer.tools.doctor import CheckResult, bad, note, ok
@@ -111,9 +117,9 @@ def switches(reply: ChatReply) -> CheckResult:
 
 
 def finishes_within_budget(reply: ChatReply) -> CheckResult:
-    """Judge the answer to `of_unknown_length`: a server with a token budget rejects it."""
+    """Judge the answer to `too_long`: a server with a token budget rejects it."""
     title = "call at `max_tokens`"
-    if is_ours(reply, UnsupportedSchema) and "finish_within_budget" in reply.error:
+    if is_ours(reply, BudgetTooSmall):
         return ok(title, "a call that has begun ends, valid, before `max_tokens` does "
                   "(ENFORCER_FINISH_WITHIN_BUDGET=on)")  # fmt: skip
     if reply.answered:

@@ -48,13 +48,12 @@ def never_served(body: Mapping[str, Any]) -> dict[str, Any]:
     return {**body, "response_format": wanted}
 
 
-def of_unknown_length(model: str) -> dict[str, Any]:
-    """Make a request for a text whose shortest length is unknown.
+def too_long(model: str) -> dict[str, Any]:
+    """Make a request for a text that takes more than its one token.
 
-    A server with a token budget rejects it, and any other one begins it: a format is never
-    relaxed, and one token is enough to tell.
+    A server with a token budget rejects it, and any other one begins it.
     """
-    schema = {"type": "array", "items": {"type": "string"}, "uniqueItems": True}
+    schema = {"type": "array", "items": {"type": "string"}}
     wanted = {"type": "json_schema", "json_schema": {"name": "words", "schema": schema}}
     return {**_body(model, "List two words.", max_tokens=1), "response_format": wanted}
 

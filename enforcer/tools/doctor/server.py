@@ -97,19 +97,19 @@ def _enforced(
         probes.never_served(probes.unenforceable(model)),
         probes.never_served(probes.impossible(model)),
         *(demand, streamed, quiet),
-        probes.of_unknown_length(model),
+        probes.too_long(model),
     ]
     bodies = [probes.asking(body, route) for body in bodies]
     if route is None:
         bodies.append(probes.switching_off(model))
     replies = asyncio.run(client.send_all(endpoint, bodies))
-    inexact, nothing, whole, in_parts, text, endless, *off = replies
+    inexact, nothing, whole, in_parts, text, long, *off = replies
     yield answers.refuses(inexact, nothing)
     yield answers.calls(demand, whole, expected)
     yield answers.calls(streamed, in_parts, expected)
     yield answers.calls_nothing(quiet, text, expected, start)
     yield from map(answers.switches, off)
-    yield answers.finishes_within_budget(endless)
+    yield answers.finishes_within_budget(long)
 
 
 def _find_route(

@@ -257,7 +257,7 @@ LATE = refused("UnsupportedSchema", "$.response_format.json_schema.schema.unique
     ("answer", "status", "said"),
     [
         (None, OK, "FINISH_WITHIN_BUDGET is off"),  # served
-        ((400, {"error": {"message": f"{LATE[1]}; finish_within_budget"}}), OK, "BUDGET=on"),
+        (refused("BudgetTooSmall", "$.max_tokens"), OK, "BUDGET=on"),
         (LATE, NOTE, "not known: HTTP 400"),  # an engine that has no such arrays
         ((500, {"error": {"message": "broken"}}), NOTE, "broken"),
     ],
