@@ -8,7 +8,7 @@ import pytest
 
 from enforcer.layouts import LayoutKind
 from enforcer.turn import dialects
-from enforcer.turn.token_weights import TokenWeights
+from enforcer.turn.token_weights import MOST_SURE, TokenWeights
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import bits
 
@@ -75,16 +75,17 @@ def test_a_character_that_stays_incomplete_weighs_one() -> None:
 def test_rows_have_the_ids_of_at_most_a_weight() -> None:
     found = weighed()
     by_weight = {1: {b' "', b"x\xe2\x82"}, 4: {b'"}],'}}
-    for most in (0, 1, 3, 4, 999):
-        assert texts(found.up_to(most)) == {*TOKENS} - {b"{" * 40}.union(
+    for most in (0, 1, 3, 4, MOST_SURE):
+        assert texts(found.up_to(most)) == {*TOKENS} - {b"{" * 40, END.encode()}.union(
             *(some for weight, some in by_weight.items() if weight > most)
         )
 
 
 def test_ids_that_are_tried_are_short_structure_and_the_first_of_scalars() -> None:
     found = weighed()
-    assert texts(found.tried) == {b' "', b" \n"}
-    assert {chr(i) for i in bits(found.tried) if i < 256} == set(
+    assert texts(found.tried(16)) == texts(found.tried(48)) == {b' "', b" \n"}
+    assert texts(found.tried(49)) == set()
+    assert {chr(i) for i in bits(found.tried(999)) if i < 256} == set(
         '{}[],:"\\ \n0123456789.eE+-tfnTFN'
     )
 
