@@ -133,7 +133,7 @@ class Deadline:
             return left - 1 >= self._ample(at.calls) or self._stays(at, token_id, left, reader)
         if token_id in at.markers.markers:
             return self._behind_marker(at, token_id) <= left - 1
-        return self._is_spare(at, left) or bool(self._kept(at, [token_id], left))
+        return self._is_spare(at, left) or self._is_kept(at, token_id, left)
 
     def restrict(
         self,
@@ -194,26 +194,26 @@ class Deadline:
         if sure >= 0:
             kept |= target & weights.up_to(sure)
         tried = members(target & weights.tried(self._cost) & ~kept).tolist()
-        if self._first >= 0 and not is_member(kept, self._first):
-            tried.append(self._first)
-        put(kept, self._kept(at, tried, left))
+        put(kept, self._in_time(at, tried, left))
         if at.tool and accepted < self.narrowed and not np.array_equal(kept, target):
             self.narrowed = accepted
         np.copyto(target, kept)
 
-    def _kept(self, at: Position, token_ids: list[int], left: int) -> list[int]:
-        """Return the ids of a text that fit, of some that are legal."""
-        sure, weights = self._most_sure(), self._weights
+    def _is_kept(self, at: Position, token_id: int, left: int) -> bool:
+        """Return whether an id of a text is kept in its row, if the id is legal."""
+        weights = self._weights
+        is_text = token_id not in self._table.layout.ids
+        if is_text and weights.weights[token_id] <= self._most_sure():
+            return True
+        is_tried = is_member(weights.tried(self._cost), token_id)
+        return token_id in self._in_time(at, [token_id] if is_tried else [], left)
+
+    def _in_time(self, at: Position, tried: list[int], left: int) -> list[int]:
+        """Return the ids of a text that fit, of some that are legal and the end's first one."""
         room = left - 1 - self._behind_text(at.state, at.calls)
-        tried, found, row = [], [], weights.tried(self._cost)
-        for token_id in token_ids:
-            is_sure = weights.weights[token_id] <= sure and token_id not in self._table.layout.ids
-            if is_sure or (token_id == self._first and self._spare >= -1):
-                found.append(token_id)
-            elif is_member(row, token_id):
-                tried.append(token_id)
-        if tried and room >= 0:
-            found += _native(at.grammar).ids_in_time(tried, int(room))
+        found = _native(at.grammar).ids_in_time(tried, int(room)) if tried and room >= 0 else []
+        if self._first >= 0 and self._spare >= -1:
+            found.append(self._first)
         return found
 
     def _find_behind_text(self, state: str, calls: int) -> float:

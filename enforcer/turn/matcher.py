@@ -287,6 +287,11 @@ class Matcher:
         self._memory = 0 if self._address is None else self._address()
 
     @property
+    def is_shortened(self) -> bool:
+        """Whether the token budget has kept ids out of a row inside a call."""
+        return self._deadline is not None and self._deadline.narrowed < inf
+
+    @property
     def text_weight(self) -> int:
         """Bytes of the arguments that are being written, beyond what texts of a grammar share."""
         return int(getattr(self._now.grammar, "weight", 0))

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 # The greatest cost of an end at which ids of up to three, two, or one byte are tried one by one.
-_TRIED = (16, 3), (48, 2), (inf, 1)
+_TRIED = (8, 3), (24, 2), (inf, 1)
 MOST_SURE = 15  # the weight up to which ids are in rows
 _KEPT = 20_000  # pieces whose number of ids is kept
 _CONTINUATIONS = bytes(range(0x80, 0xC0))  # of UTF-8

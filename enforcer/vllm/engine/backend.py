@@ -15,7 +15,7 @@ import copy
 from collections.abc import Generator
 from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary, WeakValueDictionary, ref
 
 from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
 _WORD = 32  # token ids a word of a mask
 _BETWEEN = 1.0  # seconds, after which what turns weigh is published again
+SHORTENED = "finish_within_budget"  # `stop_reason` of a reply with a call that had to end early
 _NEAR = 1024  # token ids from a prompt's end; a millisecond or two where they stand in arguments
 
 _slow_masks = metrics.SlowMasks()
@@ -57,9 +58,13 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
     an exception ends them all.
     """
 
-    def __init__(self, matcher: Matcher | ReadableMatcher, request_id: str) -> None:
+    def __init__(
+        self, matcher: Matcher | ReadableMatcher, request_id: str, request: Any = None
+    ) -> None:
         self.matcher = matcher
         self._request_id = request_id
+        self._request = None if request is None else ref(request)  # which has this grammar
+        self._is_told = False
         self._masked = recording.recorder().observer(metric_defs.MASK)
         self._reported = False
 
@@ -76,6 +81,8 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
             legal += 1
         else:
             if matcher.failure is None:
+                if matcher.is_shortened:
+                    self._tell_of_budget()
                 return True
         if matcher.failure is None:
             metrics.failed(Failure.REJECTED, request_id, state=matcher.state)
@@ -102,6 +109,15 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
             _slow_masks.see(spent, self._tool, self._request_id)
         if self.matcher.failure is not None:
             self._report_failure()
+
+    def _tell_of_budget(self) -> None:
+        """Say in the reply, and once in the log, that its budget has shortened a call."""
+        request = None if self._request is None else self._request()
+        if request is not None:
+            request.stop_reason = SHORTENED
+        if not self._is_told:
+            self._is_told = True
+            metrics.shortened(self._request_id, self._tool())
 
     def _tool(self) -> str:
         return request_context.told_of_call(self.matcher.tool)["tool"]
@@ -238,7 +254,7 @@ class _Host:
             metrics.count(metric_defs.REQUESTS, spec.toolset.choice)
         self._live[request.request_id] = matcher
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
-        return EnforcedGrammar(readable, request.request_id)
+        return EnforcedGrammar(readable, request.request_id, request)
 
     def _publish(self) -> None:
         """Publish what the cache holds, once it was asked; else now and then."""

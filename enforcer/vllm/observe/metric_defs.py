@@ -130,6 +130,7 @@ CACHE_BYTES = Gauge("enforcer_grammar_cache_bytes", "Memory kept between request
 TEXT_BYTES = Gauge("enforcer_live_text_bytes", "Memory of arguments that are being written.")
 HITS = Count("enforcer_grammar_cache_hits", "Lookups that the grammar cache answered.")
 MISSES = Count("enforcer_grammar_cache_misses", "Lookups that had to compile a grammar.")
+SHORTENED = Count("enforcer_turns_shortened", "Turns with a call that a budget shortened.")
 FAILED = Count("enforcer_turns_failed", "Turns that the enforcer ended.", _by(reason=Failure))
 # An API server, what launches several, or a program that uses vLLM offline is a front.
 PARTS = FRONT, ENGINE, WORKER = "front", "engine", "worker"

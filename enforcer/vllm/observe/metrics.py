@@ -44,6 +44,12 @@ def switched_off(*, request: str = "") -> None:
     log("switched off", logging.INFO, request=request)
 
 
+def shortened(request_id: str, tool: str) -> None:
+    """Count and log a turn with a call that its token budget has shortened."""
+    count(metric_defs.SHORTENED)
+    log("call shortened by max_tokens", logging.INFO, request=request_id, tool=tool)
+
+
 def relaxed(how: metric_defs.Relaxed, problem: Problem | None = None) -> None:
     """Count a tool or format that is not enforced exactly.
 
