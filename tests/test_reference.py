@@ -9,7 +9,7 @@ from bench.reference.__main__ import kept
 from bench.reference.rows import follow
 from tests.shared_data import shared
 
-_GROUPS = ("engine", "budget unique", "kimi_k3 raw", "pythonic numbers")
+_GROUPS = ("engine", "kimi_k3 raw", "pythonic numbers")
 
 
 @pytest.mark.slow

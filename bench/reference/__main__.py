@@ -80,7 +80,7 @@ def _difference(case: Case, known: Rows, found: Rows) -> str:
     at = next((n for n, (one, other) in pairs if one != other), None)
     if at is None:
         return f"{case.key}: {known.outcome} became {found.outcome}"
-    vocabulary = enforcer_for(case.format, in_time=case.budget is not None).vocabulary
+    vocabulary = enforcer_for(case.format).vocabulary
     text = vocabulary.decode(found.ids[:at]).decode(errors="replace")
     return f"{case.key}: another row behind {text[-60:]!r} (row {at})"
 

@@ -19,7 +19,6 @@ from bench.formats.catalogue import FORMATS
 from bench.longest_masks import drawn
 from bench.longest_masks.__main__ import cases as real_cases
 from enforcer.regex.formats import FORMATS as STRING_FORMATS
-from tests.budget_cases import SCHEMAS as SHORT
 from tests.engine_cases import CASES, closed
 
 if TYPE_CHECKING:
@@ -31,7 +30,6 @@ _SEED = 20261127
 _DRAWN = 80  # schemas of each drawn kind
 _WALKS = 3  # of each schema written for the reference
 _TOOLS_A_FORMAT = 45
-_BUDGETS = (24, 40, 90)
 
 
 def _array(items: Any, **more: Any) -> dict[str, Any]:
@@ -129,7 +127,6 @@ class Case:
         format: a file in `grammars/`.
         schema: of the one tool, `f`, that has to be called; or of the text, if `is_text`.
         text: the turn as a template writes it; None for a walk, whose seed is the key.
-        budget: token ids that the turn may have; None for no bound.
 
     """
 
@@ -137,7 +134,6 @@ class Case:
     format: str
     schema: Any
     text: str | None = None
-    budget: int | None = None
     is_text: bool = False
     seed: Random = field(init=False, compare=False)
 
@@ -187,11 +183,6 @@ def _kimi() -> Iterator[Case]:
             schema = draw(Random(f"{_SEED} {kind} {at}"))
             for n in range(2):
                 yield Case(f"drawn {kind} {at} {n}", "kimi_k2", schema)
-    for name, schema in SHORT.items():
-        for budget in _BUDGETS:
-            for n in range(3):
-                key = f"budget {name} {budget} {n}"
-                yield Case(key, "kimi_k2", schema, budget=budget)
 
 
 def _format(name: str) -> Iterator[Case]:

@@ -54,30 +54,24 @@ class Rows:
 
 
 @lru_cache(maxsize=1)
-def enforcer_for(name: str, *, in_time: bool) -> Enforcer:
+def enforcer_for(name: str) -> Enforcer:
     """Return the enforcer of a format over Kimi's byte pairs and the format's own markers."""
     folder = kimi_folder()
     if folder is None:
         raise FileNotFoundError("Kimi's tokenizer files are not there; set $KIMI_TOKENIZER")
     vocabulary = vocabulary_of(folder, dialects.load(name))
-    options = Options(
-        conventions=Conventions(closed_objects=False),
-        preamble_ids=0,
-        finish_within_budget=in_time,
-    )
+    options = Options(conventions=Conventions(closed_objects=False), preamble_ids=0)
     return Enforcer(vocabulary, name, options=options)
 
 
 def follow(case: Case, walked: Sequence[int] | None = None) -> Rows:
     """Follow a case's text, its recorded walk, or a walk that is drawn now."""
-    enforcer = enforcer_for(case.format, in_time=case.budget is not None)
+    enforcer = enforcer_for(case.format)
     vocabulary = enforcer.vocabulary
     opening = FORMATS[case.format].opening.partition("<think>")[0]
     prompt_ids = [*spelled(vocabulary, enforcer.dialect, opening)]
     try:
-        matcher = enforcer.matcher(
-            **case.request(), prompt_ids=prompt_ids, budget=case.budget, messages=None
-        )
+        matcher = enforcer.matcher(**case.request(), prompt_ids=prompt_ids, messages=None)
     except EnforcerError as error:
         return Rows([], [], type(error).__name__)
     row = np.zeros((1, vocabulary.words), dtype=np.int32)

@@ -52,7 +52,8 @@ class Deadline:
         text: length of the shortest text of the format; infinite if there is none.
 
     Attributes:
-        narrowed: after how many ids a row inside a call was narrowed first; infinite if none was.
+        narrowed: after how many ids a row inside a call was first without some that begin nothing,
+            since the call has to end; infinite if none was.
 
     """
 
@@ -195,7 +196,8 @@ class Deadline:
             kept |= target & weights.up_to(sure)
         tried = members(target & weights.tried(self._cost) & ~kept).tolist()
         put(kept, self._in_time(at, tried, left))
-        if at.tool and accepted < self.narrowed and not np.array_equal(kept, target):
+        is_ending = bool(at.tool) and sure < 0 and accepted < self.narrowed
+        if is_ending and not np.array_equal(kept, target):
             self.narrowed = accepted
         np.copyto(target, kept)
 

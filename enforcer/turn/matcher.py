@@ -288,7 +288,7 @@ class Matcher:
 
     @property
     def is_shortened(self) -> bool:
-        """Whether the token budget has kept ids out of a row inside a call."""
+        """Whether the token budget has made a call end early."""
         return self._deadline is not None and self._deadline.narrowed < inf
 
     @property

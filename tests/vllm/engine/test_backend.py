@@ -101,6 +101,35 @@ def test_a_closed_gate_names_the_tool_whose_arguments_it_was_in(
     assert named == [tool]
 
 
+class Stopped:
+    """As much of vLLM's request as a grammar changes."""
+
+    stop_reason: str | None = None
+
+
+def test_a_reply_says_that_its_budget_has_shortened_a_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = []
+    monkeypatch.setattr(metrics, "shortened", lambda *of: told.append(of))
+    schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
+    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    served = enforcer.Enforcer(V, options=enforcer.Options(finish_within_budget=True))
+    for letters, is_shortened in ((3, False), (60, True)):
+        matcher = served.matcher(tools, budget=len(OPENED) + 70)
+        request = Stopped()
+        grammar = EnforcedGrammar(matcher, "chatcmpl-1", request)
+        assert grammar.accept_tokens("chatcmpl-1", [*OPENED, *b'"a":"'])
+        for _ in range(letters):
+            legal(grammar)
+            assert grammar.accept_tokens("chatcmpl-1", [*b"x"])
+        for token_id in write(V, '"}<|tool_call_end|><|tool_calls_section_end|><|im_end|>'):
+            assert token_id in legal(grammar)
+            assert grammar.accept_tokens("chatcmpl-1", [token_id])
+        assert (request.stop_reason == "finish_within_budget") == is_shortened
+        assert told == [("chatcmpl-1", "get")] * is_shortened
+
+
 def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar: EnforcedGrammar) -> None:
     assert grammar.accept_tokens("chatcmpl-1", OPENED)
     grammar.matcher.fail(EnforcerError("a limit of the engine"))

@@ -191,6 +191,15 @@ def test_a_request_that_is_switched_off_is_counted_and_told_without_a_warning(
     assert {record.levelname for record in caplog.records} == {"INFO"}
 
 
+def test_a_call_that_its_budget_shortens_is_counted_and_told(
+    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.INFO, logger="vllm.enforcer")
+    metrics.shortened("r1", "get")
+    assert shown("enforcer_turns_shortened_total") == 1
+    assert lines(caplog) == ['enforcer: call shortened by max_tokens request="r1" tool="get"']
+
+
 @pytest.mark.vllm
 def test_a_server_shows_what_its_engine_does(tiny_server: Server) -> None:
     import httpx
