@@ -73,7 +73,8 @@ def test_no_object_is_made_but_by_its_own_arguments() -> None:
     """Without them the first method called ended the process."""
     assert len(_CLASSES) >= 8
     for each in _CLASSES:
-        if each is not kernel.MemoryCounter:  # which takes none
+        has_methods = any(not name.startswith("_") for name in vars(each))
+        if has_methods and each is not kernel.MemoryCounter:  # which takes none
             with pytest.raises(TypeError, match="argument"):
                 each.__new__(each)
 
