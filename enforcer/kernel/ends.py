@@ -41,7 +41,7 @@ from enforcer.kernel.values import (
 )
 
 _ENDING_TRIED = 4_000  # steps of a search beyond those of the end itself
-_LONGEST_END = 1 << 17  # bytes
+_LONGEST_END = 1 << 13  # bytes; a row waits for some ends
 # Token ids that a character which has been begun may take beyond its end.
 PENDING_IDS = cython.declare(cython.int, 12)
 
@@ -359,7 +359,10 @@ def behind_token(t: MatcherState, at: i64) -> i64:
 def cost_of(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return how many token ids the end of a text takes from a state on; -1 if none is found."""
     copy_state(ending_state(t, 0), s)
-    return tokens_of_ending(t) if find_ending(t) else -1
+    found = tokens_of_ending(t) if find_ending(t) else -1
+    if t.is_lost:
+        raise IndexError(OUT_OF_BOUNDS)
+    return found
 
 
 @cython.cfunc
