@@ -12,7 +12,7 @@ which it exceeds the budget. Must not know: how a turn is advanced, hosts.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Opening
-    from enforcer.turn.pattern import Language
     from enforcer.turn.position import Position
     from enforcer.turn.reader import TokenReader
 
@@ -71,7 +70,7 @@ class Deadline:
         self._weights = envelope.table.token_weights
         self._shortest = cache(shortest)
         self._text = text
-        self._count = lru_cache(None)(self._count_symbols)
+        self._count = envelope.table.token_weights.count_rest
         self._needs: dict[int, dict[str, float]] = {}
         self._ample = cache(self._find_ample)
         # A lower bound on how many ids are to spare in the text at hand, and what is ample there;
@@ -238,7 +237,7 @@ class Deadline:
     def _restrict_outside(
         self, at: Position, left: int, target: npt.NDArray[np.int32], reader: TokenReader
     ) -> None:
-        tested, kept = target.copy(), np.zeros_like(target)
+        tested, kept = target & ~self._weights.long_blanks, np.zeros_like(target)
         closed = self._beside_calls(at, reader)
         if closed is not None:
             if self._may_say(at, left):
@@ -257,6 +256,8 @@ class Deadline:
                 return True
             if token_id not in self._firsts(at):
                 return False
+        elif is_member(self._weights.long_blanks, token_id):
+            return False
         return self._leads_on(at, token_id, left, reader)
 
     def _leads_on(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
@@ -370,17 +371,6 @@ class Deadline:
         states, opening = self._table.dialect.states, self._table.opening(place.state, opening)
         for each in self._table.lexer.open_markers(place, opening):
             yield self._count(each.rest), states[place.state].on[each.role].to
-
-    def _count_symbols(self, rest: Language) -> int:
-        """Count the ids of the shortest text of a language."""
-        found, data = 0, bytearray()
-        for symbol in (*rest.shortest(), ID):
-            if symbol < ID:
-                data.append(symbol)
-                continue
-            found += 1 + (self._weights.count(bytes(data)) if data else 0)
-            data.clear()
-        return found - 1
 
     @cached_property
     def _longest_marker(self) -> int:

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from enforcer.layouts import LayoutKind
+from enforcer.layouts import ID, LayoutKind
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from enforcer.layouts import BoundLayout
+    from enforcer.turn.pattern import Language
     from enforcer.vocabulary import Vocabulary
 
 # The greatest cost of an end at which ids of up to three, two, or one byte are tried one by one.
@@ -42,6 +43,7 @@ class TokenWeights:
         weights: int16, by token id: how many bytes may begin or end something. 0 for characters
             that do neither, of which a token may not even begin another one.
         heaviest: the greatest weight.
+        long_blanks: mask row of white space of more bytes than the ids have that are tried.
 
     """
 
@@ -65,7 +67,10 @@ class TokenWeights:
             vocabulary.row(np.flatnonzero(self.weights <= weight).tolist()) & vocabulary.text_row
             for weight in range(MOST_SURE + 1)
         ]
+        long = (i for i in vocabulary.blank_ids if len(vocabulary.token_bytes(i)) > len(tried))
+        self.long_blanks = vocabulary.row(long)
         self.count = lru_cache(_KEPT)(self._count)
+        self.count_rest = lru_cache(_KEPT)(self._count_rest)
 
     def tried(self, cost: float) -> npt.NDArray[np.int32]:
         """Return the shared mask row (int32) of the ids that are tried one by one.
@@ -85,6 +90,17 @@ class TokenWeights:
     def _count(self, data: bytes) -> int:
         """Count the ids of a text, the longest first."""
         return len(self._vocabulary.pieces(data))
+
+    def _count_rest(self, rest: Language) -> int:
+        """Count the ids of the shortest text of a language over symbols."""
+        found, data = 0, bytearray()
+        for symbol in (*rest.shortest(), ID):
+            if symbol < ID:
+                data.append(symbol)
+                continue
+            found += 1 + (self.count(bytes(data)) if data else 0)
+            data.clear()
+        return found - 1
 
 
 def _weight(data: bytes, structure: bytes) -> int:

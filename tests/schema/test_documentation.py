@@ -14,7 +14,6 @@ from enforcer import errors
 from enforcer.numbers import decimals, multiples, scientific
 from enforcer.regex.formats import FORMATS
 from enforcer.schema import Conventions, Integers, Limits, OnUnsupported, compile_schema
-from enforcer.schema.lowering import arrays as lowering_arrays
 from enforcer.schema.reading import unevaluated
 from enforcer.spelling import INDENTATION
 from tests.schema_judge import accepts, compiled
@@ -96,7 +95,6 @@ def test_the_bounds_are_those_of_the_code() -> None:
         "exponent, up to": scientific._EXPONENT,
         "exponent of an integer of one digit, up to": 99,
     }
-    assert f"at most {lowering_arrays._MOST_MEMBERS} values" in PAGE
     assert f"over {multiples.MOST_TOGETHER} remainders" in PAGE
     assert f"at most {unevaluated._MOST_CASES}." in PAGE
 
