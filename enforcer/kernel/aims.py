@@ -75,6 +75,10 @@ class Costs:
     farthest: cython.int[::1]
     farthest_listed: i64
 
+    def __cinit__(self):
+        self.growth = 0
+        self.farthest_listed = 0
+
 
 @cython.cfunc
 def costs_of(t: MatcherState) -> Costs:

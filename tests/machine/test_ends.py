@@ -16,11 +16,14 @@ from hypothesis import strategies as st
 
 from enforcer.errors import EnforcerError
 from enforcer.layouts import JSON, BoundLayout
+from enforcer.machine import grammar as binding
+from enforcer.machine.tables import tables_of
 from enforcer.schema import Conventions, Root, compile_schema
 from tests import vocabularies
 from tests.budget_cases import ENDLESS, SCHEMAS, V, machine, of
 from tests.drawn_json import DIALECTS
 from tests.instance_strategies import instances
+from tests.machine.interpreted import interpreted
 from tests.schema_strategies import schemas
 from tests.spelled_json import COMPACT, spell
 
@@ -198,3 +201,18 @@ def test_a_character_that_has_been_begun_becomes_none_that_repeats_a_name(
     written = json.dumps(dict.fromkeys(taken), ensure_ascii=False)[:-1].encode() + b', "' + typed
     assert all(map(text.accept, written))
     assert len(json.loads(written + end_of(text))) == len(taken) + 1
+
+
+@pytest.mark.parametrize("name", ["alternatives", "contains", "patterns", "distinct strings"])
+def test_interpreted_it_finds_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables, found = tables_of(compiled(name), JSON), []
+    for is_source in (False, True):
+        if is_source:
+            monkeypatch.setattr(binding, "kernel", interpreted())
+        text = binding.MachineGrammar(tables, binding.bound_vocabulary(V)).matcher()
+        steps = [(text.end_cost(), text.end_growth())]
+        for token in text.end_ids()[:-1]:
+            assert text.accept(token)
+            steps.append((text.end_cost(), tuple(text.ids_in_time([*range(32, 127)], 12))))
+        found.append(steps)
+    assert found[0] == found[1]
