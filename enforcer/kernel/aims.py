@@ -83,7 +83,7 @@ class Costs:
 @cython.cfunc
 def costs_of(t: MatcherState) -> Costs:
     """Return what was learned of a text's grammar."""
-    return cython.cast(Costs, t.tables.costs)
+    return cython.cast(Costs, t.ending.costs)
 
 
 @cython.cfunc

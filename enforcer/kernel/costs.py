@@ -59,7 +59,7 @@ def learn(t: MatcherState):
         more = tables.nodes[number].values * VALUE_KINDS
         costs.value0[number + 1] = costs.value0[number] + more
     costs.values = np.full(costs.value0[nodes], NO_WAY, np.int32)
-    tables.costs = costs
+    t.ending.costs = costs
     for number in range(nodes):
         learn_texts(t, number)
     costs.growth += costs.farthest_listed
@@ -73,6 +73,7 @@ def learn(t: MatcherState):
         if not is_changed:
             break
     costs.growth += PENDING_IDS
+    tables.costs = costs  # last: from here on other threads take them
     tables.add_weight(
         4 * (sizes + 2 * len(letters) + costs.values.shape[0] + costs.trie_distances.shape[0])
     )

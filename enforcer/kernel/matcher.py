@@ -275,6 +275,7 @@ def begin_ends(t: MatcherState):
         t.ending = Ending()
     if t.tables.costs is None:
         learn(t)
+    t.ending.costs = t.tables.costs
 
 
 @cython.cfunc

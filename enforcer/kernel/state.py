@@ -81,6 +81,7 @@ class Ending:
         fitted: the values, as bits, of which that one has to be.
         length: symbols of the end that was found: bytes, or from `ends.FIRST_MARKER` on markers.
         first: the token id that `behind_token` has met last.
+        costs: see `aims.Costs`; those of the grammar once all are learned.
         places: states of one call; see `ends.known_cost`.
         place_costs: their costs.
         noted: how many were noted.
@@ -94,6 +95,7 @@ class Ending:
     length: i64
     first: i64
     start: i64
+    costs: object
     places: State[::1]
     place_costs: cython.longlong[::1]
     noted: i64
@@ -107,6 +109,7 @@ class Ending:
         self.length = 0
         self.first = -1
         self.start = -1
+        self.costs = None
         self.places = new_states(_PLACES)
         self.place_costs = new_words(_PLACES)
         self.noted = 0
