@@ -210,7 +210,7 @@ def test_interpreted_it_finds_the_same(name: str, monkeypatch: pytest.MonkeyPatc
         if is_source:
             monkeypatch.setattr(binding, "kernel", interpreted())
         text = binding.MachineGrammar(tables, binding.bound_vocabulary(V)).matcher()
-        steps = [(text.end_cost(), text.end_growth())]
+        steps: list[Any] = [(text.end_cost(), text.end_growth())]
         for token in text.end_ids()[:-1]:
             assert text.accept(token)
             steps.append((text.end_cost(), tuple(text.ids_in_time([*range(32, 127)], 12))))
