@@ -37,7 +37,7 @@ from enforcer.request.options import Options, OptionWords
 from enforcer.request.spec import Spec, bundled, read_fields, refuse_large
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
-from enforcer.turn.deadline import Deadline
+from enforcer.turn.deadline import Deadline, Shortest
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser
 from enforcer.turn.request_envelope import envelope, refuse_names
@@ -467,15 +467,15 @@ class Enforcer:
             )
         tools, wanted = spec.toolset.tools, spec.response_format
 
-        def shortest(its: formats.ResponseFormat) -> int:
+        def shortest(its: formats.ResponseFormat) -> Shortest:
             with _under(its.path):
                 text = cast("MachineGrammar", self._grammars.compiled(its, options)).matcher()
-                found = text.end_cost()
-                if found < 0:
+                (_, growth), found = text.end_growth(), text.end_cost()
+                if found < 0 or growth < 0:
                     raise UnsupportedSchema((Problem("$", "", _ENDLESS),))
-                return found
+                return Shortest(found, growth, text.end_start)
 
-        least = inf if wanted is None else shortest(wanted)
+        least = inf if wanted is None else shortest(wanted).cost
         return Deadline(allowed, budget, lambda name: shortest(tools[name].arguments), least)
 
     def parse(

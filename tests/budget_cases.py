@@ -165,10 +165,10 @@ def start(
 
 
 def leave(matcher: Matcher, total: int) -> None:
-    """Give a turn another budget, in the middle of it."""
+    """Change the budget of a turn, in the middle of it."""
     deadline: Any = matcher._deadline
     deadline.total = total
-    deadline.go_back(matcher.accepted)
+    deadline.go_back()
 
 
 def least_budget(**how: Any) -> int:

@@ -1,4 +1,4 @@
-"""What the shortest end of a text aims at: a shape, a name, a value, a character.
+"""Aims of a text's shortest end: a shape, a name, a value, a character.
 
 Each answer depends on the present state alone, never on its history. So the end that is found
 behind the first byte of an end is the rest of it (`ends`). `Costs` has what is learned of a grammar
@@ -36,9 +36,11 @@ ARRAY_KIND = cython.declare(cython.int, 3)
 VALUE_KINDS = cython.declare(cython.int, 4)
 
 NO_WAY = cython.declare(cython.int, 1 << 28)  # a cost or distance: there is no end, or none known
+NO_END = cython.declare(cython.int, -1)
 NO_NAME = cython.declare(cython.int, -1)  # an undeclared name is aimed at
 
 _A_NAME = cython.declare(cython.int, 4)  # what a property costs beside its value
+_FRAMES_LOOKED = 8  # around a value; a text may be as deep as it likes
 _SHAPES_WEIGHED = cython.declare(cython.int, 64)  # of an object; others are no aim
 
 
@@ -57,7 +59,8 @@ class Costs:
         trie_distances: characters from a node of a trie to the nearest listed text or name.
         values: bytes of the shortest instance of each value of each node, for each `VALUE_KINDS`.
         value0: where those of each node begin.
-        growth: by how many token ids one byte more can lengthen the end at most.
+        growth: by how many token ids one byte more can lengthen the end at most; `NO_END` where no
+            end is known of some value.
         farthest: the greatest distance of each automaton.
         farthest_listed: the greatest distance in a trie.
 
@@ -149,9 +152,22 @@ def is_closable(t: MatcherState, frame: i64) -> cython.bint:
 
 @cython.cfunc
 def values_wanted(t: MatcherState, frame: i64) -> i64:
-    """Return the values, as bits, that are wanted of the part which is written in a frame."""
-    if frame < 0 or t.arena[frame + LEVEL] < t.ending.level:
+    """Return the values, as bits, that are wanted of the part which is written in a frame.
+
+    What is wanted depends on what the frame is to become, and so on those around it: on a few.
+    """
+    e = t.ending
+    if frame < 0 or e.looked == _FRAMES_LOOKED or t.arena[frame + LEVEL] < e.level:
         return -1
+    e.looked += 1
+    found = values_wanted_in(t, frame)
+    e.looked -= 1
+    return found
+
+
+@cython.cfunc
+def values_wanted_in(t: MatcherState, frame: i64) -> i64:
+    """Return what `values_wanted` does, for a frame that is looked at."""
     node = node_of(t, frame)
     if t.arena[frame + KIND] != OBJECT_FRAME:
         return elements_wanted(t, frame, node)

@@ -1,4 +1,4 @@
-"""What is learned of a grammar once, so that the ends of its texts are found (`ends`).
+"""Costs of a grammar's values, learned once, by which the ends of its texts are found (`ends`).
 
 Distances in automata and tries, a character for each class, and the shortest instance of each value
 of each node: of an object or array it is the end that is found from its bracket on, again and again
@@ -12,7 +12,13 @@ import numpy as np
 
 from enforcer.kernel.aims import *
 from enforcer.kernel.arrays import next_element, open_array
-from enforcer.kernel.ends import PENDING_IDS, ending_state, find_ending, tokens_of_ending
+from enforcer.kernel.ends import (
+    MOST_WORK,
+    PENDING_IDS,
+    ending_state,
+    find_ending,
+    tokens_of_ending,
+)
 from enforcer.kernel.objects import open_names, open_object
 from enforcer.kernel.records import *
 from enforcer.kernel.state import MatcherState, level_of, node_at, past_state, reserve
@@ -21,6 +27,7 @@ from enforcer.kernel.values import begin_pair, open_pairs
 
 _ROUNDS = 8  # in which costs are made smaller by each other
 _SHAPES_LEARNED = 64
+_MOST_LEARNED = 8_000_000  # units of work in all, some 150 ms; what is left has no cost
 
 # Characters that stand for others, the readable ones first; those that need an escape last.
 _READABLE = [
@@ -60,6 +67,7 @@ def learn(t: MatcherState):
         costs.value0[number + 1] = costs.value0[number] + more
     costs.values = np.full(costs.value0[nodes], NO_WAY, np.int32)
     t.ending.costs = costs
+    t.ending.looked = 0
     for number in range(nodes):
         learn_texts(t, number)
     costs.growth += costs.farthest_listed
@@ -72,11 +80,21 @@ def learn(t: MatcherState):
                 is_changed = True
         if not is_changed:
             break
-    costs.growth += PENDING_IDS
+    costs.growth = costs.growth + PENDING_IDS if are_all_known(t) else NO_END
     tables.costs = costs  # last: from here on other threads take them
     tables.add_weight(
         4 * (sizes + 2 * len(letters) + costs.values.shape[0] + costs.trie_distances.shape[0])
     )
+
+
+@cython.cfunc
+def are_all_known(t: MatcherState) -> cython.bint:
+    """Return whether an instance of each value is known: a text may begin any of them."""
+    for number in range(t.tables.nodes.shape[0]):
+        for v in range(t.tables.nodes[number].values):
+            if value_cost(t, number, bit(v)) >= NO_WAY:
+                return False
+    return True
 
 
 @cython.cfunc
@@ -95,32 +113,44 @@ def languages_of(tables: Tables, number: index) -> i64:
 
 @cython.cfunc
 def find_distances(tables: Tables, costs: Costs, number: index):
-    """Find how far each state of an automaton is from the ends of its languages.
-
-    States are numbered from the first one on, so few sweeps from the last one backwards do.
-    """
+    """Find how far each state of an automaton is from the ends of its languages."""
     a = tables.automata[number]
     states = tables.states_of(number)
+    # For each state those that lead to it, one after the other.
+    first: cython.int[::1] = np.zeros(states + 2, np.int32)
+    for i in range(states * a.classes):
+        to = tables.transitions[a.transitions + i]
+        if to >= 0:
+            first[to + 2] += 1
+    for state in range(states):
+        first[state + 2] += first[state + 1]
+    sources: cython.int[::1] = np.zeros(max(first[states + 1], 1), np.int32)
+    for state in range(states):
+        for kind in range(a.classes):
+            to = tables.transitions[a.transitions + state * a.classes + kind]
+            if to >= 0:
+                sources[first[to + 1]] = state
+                first[to + 1] += 1
+    queue: cython.int[::1] = np.zeros(max(states, 1), np.int32)
     for k in range(languages_of(tables, number)):
-        first = costs.distance0[number] + k * states
+        base = costs.distance0[number] + k * states
+        end = cython.cast(cython.Py_ssize_t, 0)
         for state in range(states):
             if tables.accepts[a.states + state] >> k & 1:
-                costs.distances[first + state] = 0
-        is_changed = True
-        while is_changed:
-            is_changed = False
-            for state in range(states - 1, -1, -1):
-                best = costs.distances[first + state]
-                for kind in range(a.classes):
-                    to = tables.transitions[a.transitions + state * a.classes + kind]
-                    if to >= 0 and costs.distances[first + to] + 1 < best:
-                        best = costs.distances[first + to] + 1
-                if best < costs.distances[first + state]:
-                    costs.distances[first + state] = best
-                    is_changed = True
-        for state in range(states):
-            if costs.distances[first + state] < NO_WAY:
-                costs.farthest[number] = max(costs.farthest[number], costs.distances[first + state])
+                costs.distances[base + state] = 0
+                queue[end] = state
+                end += 1
+        at = cython.cast(cython.Py_ssize_t, 0)
+        while at < end:
+            state = queue[at]
+            at += 1
+            further = costs.distances[base + state] + 1
+            for i in range(first[state], first[state + 1]):
+                if costs.distances[base + sources[i]] == NO_WAY:
+                    costs.distances[base + sources[i]] = further
+                    costs.farthest[number] = max(costs.farthest[number], further)
+                    queue[end] = sources[i]
+                    end += 1
 
 
 @cython.cfunc
@@ -227,7 +257,7 @@ def learn_composed(t: MatcherState, number: index) -> cython.bint:
     is_changed = False
     for shape in range(node.shapes):
         if shape < _SHAPES_LEARNED and begin_shape(t, number, shape):
-            if find_ending(t):
+            if is_learned(t):
                 cost = t.ending.length + 2
                 token_ids = tokens_of_ending(t) + 2
                 for v in range(node.values):
@@ -237,7 +267,7 @@ def learn_composed(t: MatcherState, number: index) -> cython.bint:
                         is_changed = True
     for i in range(node.arrays):
         begin_array(t, number, i)
-        if find_ending(t):
+        if is_learned(t):
             v = t.tables.arrays[node.array0 + i].value
             at = costs.value0[number] + v * VALUE_KINDS + ARRAY_KIND
             if note_cost(costs, at, t.ending.length + 2, tokens_of_ending(t) + 2):
@@ -245,6 +275,13 @@ def learn_composed(t: MatcherState, number: index) -> cython.bint:
     t.ending.level = -1
     t.ending.fitted = -1
     return is_changed
+
+
+@cython.cfunc
+def is_learned(t: MatcherState) -> cython.bint:
+    """Return whether an end is found of an object or array that has begun."""
+    t.ending.most = min(t.work + MOST_WORK, cython.cast(cython.longlong, _MOST_LEARNED))
+    return find_ending(t)
 
 
 @cython.cfunc

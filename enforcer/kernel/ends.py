@@ -40,11 +40,11 @@ from enforcer.kernel.values import (
     take_marker,
 )
 
-_ENDING_TRIED = 4_000  # steps of a search beyond those of the end itself
-_LONGEST_END = 1 << 13  # bytes; a row waits for some ends
+_STEP = 16  # units of work of a byte that is tried, beside what its step counts
+# Units of work of one search, some 4 ms: rows wait for searches.
+MOST_WORK = cython.declare(cython.longlong, 200_000)
 # Token ids that a character which has been begun may take beyond its end.
 PENDING_IDS = cython.declare(cython.int, 12)
-
 
 NOT_KNOWN = cython.declare(cython.int, -3)
 LOST_WAY = cython.declare(cython.int, -2)  # no end is known whatever comes
@@ -99,10 +99,12 @@ def widen_ending(t: MatcherState):
 
 @cython.cfunc
 def find_ending(t: MatcherState) -> cython.bint:
-    """Search an end from the first state of the search on; return whether one is found."""
+    """Search an end from the first state of the search on; return whether one is found.
+
+    None is where a value has no instance that is known, or the search takes too much work.
+    """
     e = t.ending
     order = t.tree.order.shape[0]
-    tries = cython.cast(cython.longlong, _ENDING_TRIED)
     i = cython.cast(cython.Py_ssize_t, 0)
     e.tried[0] = 0
     while True:
@@ -120,14 +122,13 @@ def find_ending(t: MatcherState) -> cython.bint:
             elif k == 2:
                 symbol = guided_symbol(t, i)
                 if symbol == LOST_WAY:
-                    k = order + 2
-                    symbol = -1
+                    return False
             else:
                 symbol = t.tree.order[k - 3] & 255
-                tries -= 1
+                t.work += 1
                 if legal_groups(t, ending_state(t, i)) >> (t.tree.order[k - 3] >> 8) & 1 == 0:
                     continue
-            if tries <= 0 or i >= _LONGEST_END:
+            if t.work > e.most:
                 return False
             if symbol >= 0 and takes_symbol(t, i, symbol):
                 break
@@ -148,6 +149,7 @@ def takes_symbol(t: MatcherState, i: index, symbol: i64) -> cython.bint:
     """Write the state behind a symbol; return whether the symbol is legal."""
     t.ending.states[i + 1] = t.ending.states[i]
     s = ending_state(t, i + 1)
+    t.work += _STEP
     if symbol >= FIRST_MARKER:
         return take_marker(t, s, symbol - FIRST_MARKER)
     return t.tree.writes[symbol] != 0 and step(t, s, symbol)
@@ -358,6 +360,8 @@ def behind_token(t: MatcherState, at: i64) -> i64:
 @cython.exceptval(-9, check=False)
 def cost_of(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return how many token ids the end of a text takes from a state on; -1 if none is found."""
+    t.ending.most = t.work + MOST_WORK
+    t.ending.looked = 0
     copy_state(ending_state(t, 0), s)
     found = tokens_of_ending(t) if find_ending(t) else -1
     if t.is_lost:

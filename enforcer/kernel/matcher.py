@@ -171,7 +171,8 @@ class TextMatcher(MatcherState):
         """Bound by how many token ids the end grows.
 
         Returns:
-            Behind more of what is being written; behind each byte that begins or ends something.
+            Behind more of what is being written; behind each byte that begins or ends something, -1
+            if some value has no end that is known, which a text may begin all the same.
 
         """
         begin_call(self)
@@ -275,6 +276,7 @@ def begin_ends(t: MatcherState):
         t.ending = Ending()
     if t.tables.costs is None:
         learn(t)
+        t.work = 0
     t.ending.costs = t.tables.costs
 
 

@@ -79,6 +79,8 @@ class Ending:
         level: of frames around the one at which the search ends, before its bracket; -1 to end with
             the text.
         fitted: the values, as bits, of which that one has to be.
+        most: units of work that the matcher may have done when the search gives up.
+        looked: frames that `aims.values_wanted` is looking at.
         length: symbols of the end that was found: bytes, or from `ends.FIRST_MARKER` on markers.
         first: the token id that `behind_token` has met last.
         costs: see `aims.Costs`; those of the grammar once all are learned.
@@ -101,6 +103,8 @@ class Ending:
     noted: i64
     level: i64
     fitted: i64
+    most: i64
+    looked: i64
 
     def __cinit__(self):
         self.states = new_states(_FIRST_ENDING)
@@ -115,6 +119,8 @@ class Ending:
         self.noted = 0
         self.level = -1
         self.fitted = -1
+        self.most = 0
+        self.looked = 0
 
 
 @cython.cclass

@@ -14,7 +14,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache, cached_property
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,11 +22,10 @@ from enforcer.engines.mask_rows import clear, is_member, members, put
 from enforcer.errors import BudgetTooSmall
 from enforcer.turn.dialect import FREE_TEXT, Segment
 from enforcer.turn.lexer import FITTING, Place
-from enforcer.turn.pattern import ID
 from enforcer.turn.token_weights import MOST_SURE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
 
     import numpy.typing as npt
 
@@ -34,11 +33,27 @@ if TYPE_CHECKING:
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.header import HeaderNode
     from enforcer.turn.lexer import Opening
+    from enforcer.turn.pattern import Language
     from enforcer.turn.position import Position
     from enforcer.turn.reader import TokenReader
 
 # After a call: the turn may end, or text may follow.
 _AFTER_CALL = replace(FITTING, text=True)
+
+
+class Shortest(NamedTuple):
+    """The shortest text of a grammar.
+
+    Attributes:
+        cost: its length in token ids.
+        growth: by how many of them one byte more may lengthen the end of any text.
+        first: the id with which it begins.
+
+    """
+
+    cost: int
+    growth: int
+    first: int
 
 
 class Deadline:
@@ -47,12 +62,12 @@ class Deadline:
     Args:
         envelope: what the request allows.
         total: how many ids the turn may have, its end included.
-        shortest: returns the length of the shortest arguments of a tool, by name.
+        arguments: returns the shortest arguments of a tool, by name.
         text: length of the shortest text of the format; infinite if there is none.
 
     Attributes:
         narrowed: after how many ids a row inside a call was first without some that begin nothing,
-            since the call has to end; infinite if none was.
+            since the call has to end; infinite if none was. Drafts that were taken back count.
 
     """
 
@@ -60,7 +75,7 @@ class Deadline:
         self,
         envelope: Envelope,
         total: int,
-        shortest: Callable[[str], int],
+        arguments: Callable[[str], Shortest],
         text: float = inf,
     ) -> None:
         self.total = total
@@ -68,9 +83,8 @@ class Deadline:
         self._envelope = envelope
         self._table = envelope.table
         self._weights = envelope.table.token_weights
-        self._shortest = cache(shortest)
+        self._arguments = cache(arguments)
         self._text = text
-        self._count = envelope.table.token_weights.count_rest
         self._needs: dict[int, dict[str, float]] = {}
         self._ample = cache(self._find_ample)
         # A lower bound on how many ids are to spare in the text at hand, and what is ample there;
@@ -91,7 +105,7 @@ class Deadline:
 
         """
         for name in self._envelope.names:
-            self._shortest(name)
+            self._arguments(name)
         need = self._needed(at)
         if need > self.total:
             raise BudgetTooSmall(
@@ -106,16 +120,13 @@ class Deadline:
         """Note that an id was accepted, and whether the text at hand goes on behind it."""
         self._is_exact = False
         if in_text and 0 <= token_id < len(self._weights.weights):
-            more = int(self._weights.weights[token_id]) * self._each
-            self._spare -= 1 + self._within + more
+            self._spare -= 1 + (1 + int(self._weights.weights[token_id])) * self._each
         else:
             self._spare = -inf
 
-    def go_back(self, accepted: int) -> None:
-        """Note that ids were taken back, and how many are left."""
+    def go_back(self) -> None:
+        """Note that ids were taken back."""
         self._spare, self._is_exact = -inf, False
-        if accepted < self.narrowed:
-            self.narrowed = inf
 
     def fits(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
         """Return whether `restrict` keeps an id.
@@ -171,7 +182,8 @@ class Deadline:
         if not self._is_exact and self._spare < self._enough:
             text = _native(at.grammar)
             self._within, self._each = text.end_growth()
-            self._enough = self._within + self._weights.heaviest * self._each
+            # Wherever the text goes, an id that begins nothing may lengthen its end as a byte may.
+            self._enough = (1 + self._weights.heaviest) * self._each
             cost = text.end_cost()
             self._first = text.end_start
             # Without an end that is known, the text may be cut.
@@ -237,13 +249,13 @@ class Deadline:
     def _restrict_outside(
         self, at: Position, left: int, target: npt.NDArray[np.int32], reader: TokenReader
     ) -> None:
-        tested, kept = target & ~self._weights.long_blanks, np.zeros_like(target)
+        tested, kept = target & self._weights.short, np.zeros_like(target)
         closed = self._beside_calls(at, reader)
         if closed is not None:
             if self._may_say(at, left):
                 kept = target & closed
             tested &= ~closed
-            put(tested, [i for i in self._firsts(at) if is_member(target, i)])
+        put(tested, [i for i in self._firsts(at) if is_member(target, i)])
         ids = members(tested & ~kept).tolist()
         put(kept, [i for i in ids if self._leads_on(at, i, left, reader)])
         np.copyto(target, kept)
@@ -251,14 +263,13 @@ class Deadline:
     def _stays(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
         """Return whether `_restrict_outside` keeps an id."""
         closed = self._beside_calls(at, reader)
+        is_tried = is_member(self._weights.short, token_id)
         if closed is not None and is_member(closed, token_id):
             if self._may_say(at, left):
                 return True
-            if token_id not in self._firsts(at):
-                return False
-        elif is_member(self._weights.long_blanks, token_id):
-            return False
-        return self._leads_on(at, token_id, left, reader)
+            is_tried = False
+        is_tried = is_tried or token_id in self._firsts(at)
+        return is_tried and self._leads_on(at, token_id, left, reader)
 
     def _leads_on(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
         """Return whether what is needed behind an id fits; True if the id is illegal."""
@@ -284,16 +295,20 @@ class Deadline:
         return most == 0 or most + self._longest_marker <= left - 1
 
     def _firsts(self, at: Position) -> set[int]:
-        """Return the first ids of the open markers."""
-        return {ids[0] for ids in self._first_ids(at)}
-
-    def _first_ids(self, at: Position) -> Iterator[Sequence[int]]:
-        """Yield the ids of the markers that may come, those of bytes."""
-        for each in self._table.lexer.open_markers(at.place, at.row.opening):
-            symbols = each.rest.shortest()
-            if symbols and symbols[0] < ID:
-                size = next((i for i, x in enumerate(symbols) if x >= ID), len(symbols))
-                yield self._table.vocabulary.pieces(bytes(symbols[:size]))
+        """Return the ids with which the ways begin that the turn may go on."""
+        node, weights = at.header, self._weights
+        markers = self._table.lexer.open_markers(at.place, at.row.opening)
+        found = {weights.ids_of(each.rest)[0] for each in markers}
+        if node is None or at.place.begun:
+            return found
+        if node.rest is not None and not node.rest.nullable:
+            return {weights.ids_of(node.rest)[0]}
+        texts = (node.trie.texts[i][node.depth :] for i in range(node.low, node.high))
+        found |= {weights.pieces(text)[0] for text in texts if text}
+        if node.name is not None:
+            tail = node.trie.form.tail
+            found.add(self._arguments(node.name).first if tail is None else weights.ids_of(tail)[0])
+        return found
 
     def _is_free(self, at: Position) -> bool:
         """Return whether a turn stands in free text."""
@@ -327,6 +342,10 @@ class Deadline:
             need = min([need, *(n + self._state(to, at.calls) for n, to in rests)])
         return need
 
+    def _shortest(self, name: str) -> int:
+        """Count the ids of the shortest arguments of a tool."""
+        return self._arguments(name).cost
+
     def _state(self, state: str, calls: int) -> float:
         """Count the ids from the beginning of a state on, to a promised end."""
         found = self._needs.get(calls)
@@ -359,7 +378,8 @@ class Deadline:
         head = 0 if node.rest is None else self._count(node.rest)
         least = min(
             (
-                self._weights.count(trie.texts[at][node.depth :]) + self._shortest(trie.names[at])
+                len(self._weights.pieces(trie.texts[at][node.depth :]))
+                + self._shortest(trie.names[at])
                 for at in range(node.low, node.high)
             ),
             default=inf,
@@ -371,6 +391,10 @@ class Deadline:
         states, opening = self._table.dialect.states, self._table.opening(place.state, opening)
         for each in self._table.lexer.open_markers(place, opening):
             yield self._count(each.rest), states[place.state].on[each.role].to
+
+    def _count(self, rest: Language) -> int:
+        """Count the ids of the shortest text of a language over symbols."""
+        return len(self._weights.ids_of(rest))
 
     @cached_property
     def _longest_marker(self) -> int:
@@ -420,7 +444,10 @@ class Deadline:
             behind = max(map(self._behind_arguments, arguments))
             index = self._envelope.first + calls
             headers = (
-                len(self._table.dialect.header_text(name, index)) * 4 + self._shortest(name)
+                len(self._table.dialect.header_text(name, index)) * 4
+                + self._shortest(name)
+                # A token that leads into arguments may begin something there.
+                + (1 + self._weights.leading) * self._arguments(name).growth
                 for name in self._envelope.names
             )
             needs.append(max(headers) + behind + 2 * self._longest_marker)

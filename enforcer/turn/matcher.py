@@ -289,7 +289,7 @@ class Matcher:
     @property
     def is_shortened(self) -> bool:
         """Whether the token budget has made a call end early."""
-        return self._deadline is not None and self._deadline.narrowed < inf
+        return self._deadline is not None and self._deadline.narrowed < self._accepted
 
     @property
     def text_weight(self) -> int:
@@ -458,7 +458,7 @@ class Matcher:
                     self._look_at(self._now)
         self._accepted = to
         if self._deadline is not None:
-            self._deadline.go_back(to)
+            self._deadline.go_back()
         if self._lost is not None and self._now.grammar is self._lost[0]:
             self.fail(self._lost[1])
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from enforcer.layouts import LayoutKind
-from enforcer.turn import dialects
+from enforcer.turn import dialects, pattern
 from enforcer.turn.token_weights import MOST_SURE, TokenWeights
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import bits
@@ -83,12 +83,25 @@ def test_rows_have_the_ids_of_at_most_a_weight() -> None:
 
 def test_ids_that_are_tried_are_short_structure_and_the_first_of_scalars() -> None:
     found = weighed()
-    assert texts(found.tried(8)) == texts(found.tried(24)) == {b' "', b" \n"}
-    assert texts(found.tried(25)) == set()
-    assert {chr(i) for i in bits(found.tried(999)) if i < 256} == set(
+    assert texts(found.tried(0)) == texts(found.tried(16)) == {b' "', b" \n"}
+    assert texts(found.tried(17)) == set()
+    assert not found.tried(101).any()
+    assert {chr(i) for i in bits(found.tried(100)) if i < 256} == set(
         '{}[],:"\\ \n0123456789.eE+-tfnTFN'
     )
 
 
 def test_a_text_is_counted_in_its_longest_ids() -> None:
-    assert weighed().count(b'trueab "') == 3
+    assert weighed().pieces(b'trueab "') == tuple(TOKENS[each] for each in (b"true", b"ab", b' "'))
+
+
+def test_the_ids_of_a_marker_are_of_its_texts_and_special_tokens() -> None:
+    marker = pattern.language("ab<|end|>true", VOCABULARY.controls.get)
+    found = (TOKENS[b"ab"], VOCABULARY.control(END), TOKENS[b"true"])
+    assert weighed().ids_of(marker) == found
+
+
+def test_what_a_token_begins_behind_a_header_is_weighed() -> None:
+    tokens = [*(bytes([byte]) for byte in range(256)), b'": {"a', b"::::", b"((x"]
+    kimi = dialects.load("kimi_k2").layout({})
+    assert TokenWeights(Vocabulary(tokens, {}), kimi).leading == 2
