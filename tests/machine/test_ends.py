@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from enforcer.errors import EnforcerError
+from enforcer.errors import EnforcerError, UnsupportedSchema
 from enforcer.layouts import JSON, BoundLayout
 from enforcer.machine import grammar as binding
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Conventions, Root, compile_schema
 from tests import vocabularies
-from tests.budget_cases import ENDLESS, SCHEMAS, V, machine, of
+from tests.budget_cases import ENDLESS, SCHEMAS, V, machine, of, served, tool
 from tests.drawn_json import DIALECTS
 from tests.instance_strategies import instances
 from tests.machine.interpreted import interpreted
@@ -216,3 +216,26 @@ def test_interpreted_it_finds_the_same(name: str, monkeypatch: pytest.MonkeyPatc
             steps.append((text.end_cost(), tuple(text.ids_in_time([*range(32, 127)], 12))))
         found.append(steps)
     assert found[0] == found[1]
+
+
+def test_a_value_without_an_end_that_is_known_is_told_though_no_text_needs_it() -> None:
+    many = {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": 3000}
+    schema = {"type": "object", "properties": {"x": many}}
+    text = started(compile_schema(schema, root=Root.OBJECT))
+    assert text.end_cost() > 0
+    assert text.end_growth()[1] == -1
+    with pytest.raises(UnsupportedSchema, match="finish_within_budget"):
+        served().matcher([tool(schema)], budget=10**6)
+
+
+def test_a_text_may_be_as_deep_as_it_likes() -> None:
+    kinds = [
+        {**of(kind={"const": kind}), "properties": {"kind": {"const": kind}, "in": {"$ref": "#"}}}
+        for kind in ("a", "b")
+    ]
+    text = started(compile_schema({"anyOf": kinds}, root=Root.ANY))
+    for depth in range(1, 20_001):
+        assert all(map(text.accept, b'{"kind":"b","in":'))
+        if depth in {10, 100}:
+            assert depth / 2 < text.end_cost() < 3 * depth + 20  # a token may close two levels
+    assert text.end_cost() == -1  # too long to be looked for
