@@ -128,6 +128,7 @@ class SharedStates:
     def __init__(self) -> None:
         self.weight = 0
         self._positions: dict[Position, Position] = {}
+        self._by_state: dict[tuple[int, ...], Position] = {}
         self._tries: set[HeaderTrie] = set()  # which the positions in headers hold
 
     def share(self, position: Position) -> Position:
@@ -145,6 +146,18 @@ class SharedStates:
                 found = self._positions.setdefault(position, found)
                 self.weight += more
         return found
+
+    def at(self, state: tuple[int, ...]) -> Position | None:
+        """Return the shared position of a state of the kernel's turn, if `place` has noted it."""
+        return self._by_state.get(state)
+
+    def place(self, state: tuple[int, ...], position: Position) -> Position:
+        """Return the shared position that equals one, and note that the kernel's state is there."""
+        position = self.share(position)
+        if position.shared is not None and self.weight < _MOST:
+            self._by_state[state] = position
+            self.weight += _TRANSITION
+        return position
 
     def lead(self, token_id: int, before: Position, to: Position, *, told: bool) -> None:
         """Keep where an id leads, if both positions are shared.

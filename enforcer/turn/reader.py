@@ -131,6 +131,10 @@ class TokenReader:
     def _position(self, before: Position, found: Native) -> Position:
         """Return the position of a state of the kernel outside of texts."""
         at, transitions = self._around.places[found.place], self._transitions
+        shared = None if before.text else transitions.shared
+        known = None if shared is None else shared.at(found)
+        if known is not None:
+            return known
         header: HeaderNode | None = None
         if self._table.segment(at.state) is Segment.HEADER:
             is_read = at.markers is not None
@@ -140,7 +144,9 @@ class TokenReader:
         if at.markers is not None and at.markers.begun:
             return transitions.inside(at.markers, at.opening, found.calls, before.text, header)
         position = transitions.enter(at.state, found.calls, before.text)
-        return position if header is None else transitions.at_header(position, header, before)
+        if header is not None:
+            return transitions.at_header(position, header, before)
+        return position if shared is None else shared.place(found, position)
 
     # Tokens.
 
@@ -226,9 +232,7 @@ class TokenReader:
     def _begun(self, before: Position, begins: Begins, token_id: int) -> Position | None:
         """Begin the arguments behind a header, and read the rest of a token."""
         self._transitions.decide(before.header, begins.name)
-        position = self._linked(
-            self._transitions.begin_arguments(begins.at, begins.name, begins.at.state)
-        )
+        position = self._linked(self._transitions.start_arguments(begins.at, begins.name))
         data = self._table.vocabulary.token_bytes(token_id)
         if begins.start == len(data) or position.failure is not None:
             return position if begins.start == len(data) else None

@@ -146,8 +146,11 @@ class Transitions:
 
     def begin_arguments(self, now: Position, name: str, to: str) -> Position:
         """Begin the arguments of a call whose header has been read."""
-        position = self.enter(to, now.calls, now.text)
-        return self._with_grammar(position, lambda: self._ask(name).matcher(), name)
+        return self.start_arguments(self.enter(to, now.calls, now.text), name)
+
+    def start_arguments(self, at: Position, name: str) -> Position:
+        """Start the text of a tool's arguments at the position where they begin."""
+        return self._with_grammar(at, lambda: self._ask(name).matcher(), name)
 
     def inside(
         self, place: Place, opening: Opening, calls: int, text: int, header: HeaderNode | None
@@ -196,11 +199,13 @@ class Transitions:
         self, position: Position, start: Callable[[], ArgumentMatcher], tool: str = ""
     ) -> Position:
         try:
-            return position.but(grammar=start(), tool=tool)
+            grammar = start()
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             failure = named(error, f"starting a text in {position.state}")
             self._note(tool, None)
             return position.but(failure=failure, tool=tool)
+        place, row, before, calls, text, *_ = position
+        return Position(place, row, before, calls, text, None, grammar, None, tool)
 
 
 def named(error: BaseException, doing: str) -> EnforcerError:
