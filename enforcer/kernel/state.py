@@ -20,7 +20,7 @@ _FIRST_ENDING = 64
 _PLACES = 8
 
 # A copy takes half as long as a new array: its format is checked but once.
-_NEW_STATES = cython.declare(State[::1], new_states(FIRST_STATES))
+_NEW_STATES: State[::1] = new_states(FIRST_STATES)
 
 
 @cython.final
