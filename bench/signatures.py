@@ -156,7 +156,8 @@ def _with_signatures(part: str) -> str:
 
 
 def _formatted(stubs: list[str]) -> str:
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "stubs.pyi", "-"]
+    command = [sys.executable, "-m", "ruff", "format", "--line-length", "92"]
+    command += ["--stdin-filename", "stubs.pyi", "-"]
     done = subprocess.run(
         command, cwd=ROOT, input="\n".join(stubs), capture_output=True, text=True, check=True
     )

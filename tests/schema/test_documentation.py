@@ -13,7 +13,7 @@ import pytest
 from enforcer import errors
 from enforcer.numbers import decimals, multiples, scientific
 from enforcer.regex.formats import FORMATS
-from enforcer.schema import Conventions, Integers, Limits, OnUnsupported, compile_schema
+from enforcer.schema import Conventions, Integers, Limits, OnUnsupported, compile_schema, keywords
 from enforcer.schema.reading import unevaluated
 from enforcer.spelling import INDENTATION
 from tests.schema_judge import accepts, compiled
@@ -84,6 +84,13 @@ def test_every_example_is_as_the_page_says(kind: str, block: str) -> None:
 def test_the_page_has_every_part() -> None:
     assert len(BLOCKS) > 40
     assert set(OPTIONS) == {kind for kind, _ in SHOWN}
+
+
+def test_the_table_has_every_keyword() -> None:
+    section = PAGE.split("\n## Keywords\n")[1].split("\n###")[0]
+    content = {"contentEncoding", "contentMediaType", "contentSchema"}
+    asserted = set(keywords.KEYWORDS) - keywords.ANNOTATIONS - content
+    assert asserted <= set(re.findall(r"`(\$?\w+)`", section))
 
 
 def test_the_limits_are_the_defaults() -> None:
