@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Documented = ast.ClassDef | ast.FunctionDef
 
 ROOT = Path(__file__).resolve().parents[1]
+_MOST_FIELDS = 12  # of more a page has a table
 PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
 _SHOWN = re.compile(
     r"^::: (?P<name>[\w.]+)\n(?:    options:\n"
@@ -92,9 +93,10 @@ def stub(of: Shown) -> str:
     wanted -= set() if of.is_built else {"__init__"}
     body: list[ast.stmt] = [*_summary(node)]
     implemented = methods(node)
+    fields = [field for each in node.body for field in _field(each)]
     for each in node.body:
-        if isinstance(each, ast.AnnAssign | ast.Assign):
-            body += _field(each)
+        if each in fields and len(fields) <= _MOST_FIELDS:
+            body.append(each)
         elif isinstance(each, ast.FunctionDef) and each is implemented[each.name]:
             body += [_function(each)] if each.name in wanted and _is_public(each.name) else ()
     # Of `dataclass(frozen=True, slots=True)` the name is enough.
@@ -116,7 +118,9 @@ def _summary(node: Documented) -> Iterator[ast.stmt]:
         yield ast.Expr(ast.Constant(text.partition("\n")[0]))
 
 
-def _field(node: ast.AnnAssign | ast.Assign) -> Iterator[ast.stmt]:
+def _field(node: ast.stmt) -> Iterator[ast.stmt]:
+    if not isinstance(node, ast.AnnAssign | ast.Assign):
+        return
     target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
     if isinstance(target, ast.Name) and _is_public(target.id):
         if isinstance(node.value, ast.Call):
