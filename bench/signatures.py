@@ -1,13 +1,16 @@
 """`python -m bench.signatures` writes the signatures on the pages of `docs/reference`.
 
 Each section of those pages names what the site describes from the docstrings. A reader of the
-checkout has a block of stubs there: signatures, fields, and the first line of each docstring.
-Sources are read and not imported, so that no host is needed.
+checkout has a block of stubs there: signatures without the types of parameters, fields, and the
+first line of each docstring. A class whose option is `merge_init_into_class: false` is not built
+by callers: its `__init__` is left out. Sources are read and not imported, so that no host is
+needed.
 """
 
 from __future__ import annotations
 
 import ast
+import copy
 import re
 import subprocess
 import sys
@@ -21,10 +24,12 @@ if TYPE_CHECKING:
     Documented = ast.ClassDef | ast.FunctionDef
 
 ROOT = Path(__file__).resolve().parents[1]
+_MOST_FIELDS = 12  # of more a page has a table
 PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
 _SHOWN = re.compile(
     r"^::: (?P<name>[\w.]+)\n(?:    options:\n"
-    r"(?:      (?!members)\w+: .*\n)*(?:      members: \[(?P<members>.*)\]\n)?)?",
+    r"(?P<unbuilt>      merge_init_into_class: false\n)?"
+    r"(?:      members: \[(?P<members>.*)\]\n)?)?",
     re.MULTILINE,
 )
 _BLOCK = re.compile(r"^```pyi\n.*?^```\n\n", re.DOTALL | re.MULTILINE)
@@ -36,11 +41,13 @@ class Shown(NamedTuple):
     Attributes:
         name: as it is imported.
         members: those that the page lists; None for all.
+        is_built: whether callers call the class.
 
     """
 
     name: str
     members: tuple[str, ...] | None
+    is_built: bool = True
 
 
 def shown(text: str) -> Iterator[Shown]:
@@ -48,7 +55,7 @@ def shown(text: str) -> Iterator[Shown]:
     for found in _SHOWN.finditer(text):
         listed = found["members"]
         members = None if listed is None else tuple(re.findall(r"\w+", listed))
-        yield Shown(found["name"], members)
+        yield Shown(found["name"], members, found["unbuilt"] is None)
 
 
 @cache
@@ -83,12 +90,15 @@ def stub(of: Shown) -> str:
     if isinstance(node, ast.FunctionDef):
         return ast.unparse(_function(node))
     wanted = set(methods(node)) if of.members is None else {"__init__", *of.members}
+    wanted -= set() if of.is_built else {"__init__"}
     body: list[ast.stmt] = [*_summary(node)]
+    implemented = methods(node)
+    fields = [field for each in node.body for field in _field(each)]
     for each in node.body:
-        if isinstance(each, ast.AnnAssign | ast.Assign):
-            body += _field(each)
-        elif isinstance(each, ast.FunctionDef) and each.name in wanted and _is_public(each.name):
-            body.append(_function(each))
+        if each in fields and len(fields) <= _MOST_FIELDS:
+            body.append(each)
+        elif isinstance(each, ast.FunctionDef) and each is implemented[each.name]:
+            body += [_function(each)] if each.name in wanted and _is_public(each.name) else ()
     # Of `dataclass(frozen=True, slots=True)` the name is enough.
     kept: list[ast.expr] = [ast.Name("dataclass")] if node.decorator_list else []
     made = ast.ClassDef(node.name, node.bases, node.keywords, body or [_ellipsis()], kept)
@@ -108,7 +118,9 @@ def _summary(node: Documented) -> Iterator[ast.stmt]:
         yield ast.Expr(ast.Constant(text.partition("\n")[0]))
 
 
-def _field(node: ast.AnnAssign | ast.Assign) -> Iterator[ast.stmt]:
+def _field(node: ast.stmt) -> Iterator[ast.stmt]:
+    if not isinstance(node, ast.AnnAssign | ast.Assign):
+        return
     target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
     if isinstance(target, ast.Name) and _is_public(target.id):
         if isinstance(node.value, ast.Call):
@@ -119,8 +131,18 @@ def _field(node: ast.AnnAssign | ast.Assign) -> Iterator[ast.stmt]:
 def _function(node: ast.FunctionDef) -> ast.FunctionDef:
     kept: list[ast.expr] = [each for each in node.decorator_list if isinstance(each, ast.Name)]
     body = [*_summary(node)] or [_ellipsis()]
-    made = ast.FunctionDef(node.name, node.args, body, kept, node.returns)
+    returns = None if node.name == "__init__" else node.returns
+    made = ast.FunctionDef(node.name, _untyped(node.args), body, kept, returns)
     return ast.fix_missing_locations(made)
+
+
+def _untyped(given: ast.arguments) -> ast.arguments:
+    """Return parameters without their types."""
+    untyped = copy.deepcopy(given)
+    for each in ast.walk(untyped):
+        if isinstance(each, ast.arg):
+            each.annotation = None
+    return untyped
 
 
 def written(text: str) -> str:
@@ -138,7 +160,8 @@ def _with_signatures(part: str) -> str:
 
 
 def _formatted(stubs: list[str]) -> str:
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "stubs.pyi", "-"]
+    command = [sys.executable, "-m", "ruff", "format", "--line-length", "92"]
+    command += ["--stdin-filename", "stubs.pyi", "-"]
     done = subprocess.run(
         command, cwd=ROOT, input="\n".join(stubs), capture_output=True, text=True, check=True
     )

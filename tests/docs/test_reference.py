@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _SECTION = re.compile(r"^( *)(Args|Attributes|Raises):\n((?:\1    .*\n|\n)+)", re.MULTILINE)
 TEXTS = {page: page.read_text() for page in PAGES}
-SHOWN = {name: members or () for text in TEXTS.values() for name, members in shown(text)}
+SHOWN = {each.name: each.members or () for text in TEXTS.values() for each in shown(text)}
 
 
 def _documented() -> Iterator[tuple[str, Documented]]:
@@ -47,7 +47,7 @@ def _described(node: Documented, section: str) -> set[str]:
 
 
 def test_every_public_name_is_on_one_page_once() -> None:
-    names = [name for text in TEXTS.values() for name, _ in shown(text)]
+    names = [each.name for text in TEXTS.values() for each in shown(text)]
     assert len(set(names)) == len(names)
     assert {f"enforcer.{name}" for name in enforcer.__all__} <= set(names)
 
@@ -114,7 +114,7 @@ class Call:
     index: int
     arguments: str
 
-def mask_logits(logits: Logits, bitmask: npt.ArrayLike) -> Logits:
+def mask_logits(logits, bitmask) -> Logits:
     """Return a copy of logits with -inf for the token ids that a bitmask forbids."""
 '''
     text = f"Text.\n\n## A\n\nText.\n\n```pyi\n{stubs}```\n\n{named}"
