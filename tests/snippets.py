@@ -159,6 +159,11 @@ def blocks(page: Path, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", page.read_text(), re.DOTALL | re.MULTILINE)
 
 
+def unwrapped(text: str) -> str:
+    """Join lines that a page wraps: the rest of a line is indented."""
+    return re.sub(r"\n {4,}", " ", text)
+
+
 def script(found: Iterable[Block]) -> str:
     """Join the Python blocks of a page, each at the lines that it has there."""
     lines: list[str] = []

@@ -27,7 +27,18 @@ import yaml
 import enforcer
 from enforcer.vllm.config import settings
 from tests import shown
-from tests.snippets import PROMPT, ROOT, TOOLS, Block, Command, blocks, commands, every, fenced
+from tests.snippets import (
+    PROMPT,
+    ROOT,
+    TOOLS,
+    Block,
+    Command,
+    blocks,
+    commands,
+    every,
+    fenced,
+    unwrapped,
+)
 from tests.vocabularies import small, write
 
 if TYPE_CHECKING:
@@ -394,7 +405,7 @@ def _run(typed: str, folder: Path) -> str:
     "line", sorted({each.line for each in _of("test_filters_find_something")}), ids=str
 )
 def test_filters_find_something(line: str, tmp_path: Path) -> None:
-    (said,) = blocks(ROOT / "docs/vllm/metrics.md", "text")
+    said = unwrapped(*blocks(ROOT / "docs/vllm/metrics.md", "text"))
     (refused,) = (each for each in said.splitlines() if "enforcer: refused" in each)
     again = refused.replace("order-4711", "order-4712")
     log = "".join(f"{_PREFIX}{each}\n" for each in (*said.splitlines(), again))

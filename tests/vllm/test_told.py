@@ -21,12 +21,12 @@ from enforcer.errors import InvalidVocabulary, Problem, RequestError, SchemaErro
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import checks, rejections, requests, startup
 from enforcer.vllm.observe import metric_defs, metrics
-from tests.snippets import MESSAGES, ROOT, blocks
+from tests.snippets import MESSAGES, ROOT, blocks, unwrapped
 
 
 def test_a_refusal_is_told_as_the_page_says() -> None:
     (shown,) = blocks(ROOT / "docs/vllm.md", "text")
-    form = re.escape(shown.strip()).replace("…", ".+")
+    form = re.escape(unwrapped(shown).strip()).replace("…", ".+")
     when = {"type": "string", "pattern": r"(a)\1"}
     parameters = {"type": "object", "properties": {"when": when}}
     tools = [{"type": "function", "function": {"name": "plan", "parameters": parameters}}]
@@ -37,7 +37,7 @@ def test_a_refusal_is_told_as_the_page_says() -> None:
     assert re.fullmatch(form, str(rejections.rejection(caught.value)))
 
 
-LINES = blocks(ROOT / "docs/vllm/metrics.md", "text")[0].splitlines()
+LINES = unwrapped(blocks(ROOT / "docs/vllm/metrics.md", "text")[0]).splitlines()
 _FIELD = re.compile(r' (\w+)=("(?:[^"\\]|\\.)*")')
 # The strings of the plugin's code, among them the words with which lines begin.
 WRITTEN = {

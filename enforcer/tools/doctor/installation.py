@@ -108,7 +108,7 @@ def settings(environment: Mapping[str, str]) -> Iterator[CheckResult]:
         yield bad("settings", f"ENFORCER_DIALECT: {error}", mend)
         return
     except EnforcerError as error:
-        mend = "mend that variable, or a file of ENFORCER_DOCUMENTS; docs/vllm.md lists them"
+        mend = "mend that variable, or a file of ENFORCER_DOCUMENTS: docs/vllm/settings.md"
         yield bad("settings", str(error), mend)
         return
     ends = found.options.finish_within_budget

@@ -1,6 +1,6 @@
 """The operator's settings, from the environment of the server.
 
-`docs/vllm.md` lists them from the docstring of `Settings`.
+`docs/vllm/settings.md` describes each.
 """
 
 # ruff: noqa: RUF009 - `_setting` is `dataclasses.field`
@@ -269,7 +269,7 @@ def _refuse_unknown(variable: str) -> None:
     remedy = (
         f"do you mean {PREFIX}{near[0]}?"
         if near
-        else "take it out of the environment; docs/vllm.md lists the settings"
+        else "take it out of the environment; docs/vllm/settings.md lists the settings"
     )
     raise ConfigurationError(f"{variable} is no setting: {remedy}")
 

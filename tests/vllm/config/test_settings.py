@@ -12,7 +12,7 @@ from enforcer.vllm import patches
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.observe import recording
 
-DOC = Path(__file__).resolve().parents[3] / "docs" / "vllm.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "vllm" / "settings.md"
 
 
 def test_defaults() -> None:
@@ -129,9 +129,9 @@ def test_an_empty_variable_is_not_set(value: str) -> None:
         ("ENFORCER_ALLOWCLIENT", "ENFORCER_ALLOW_CLIENT"),
         ("ENFORCER_CACHED_GRAMMARS", "ENFORCER_CACHE_MIB"),
         ("ENFORCER_PORTS", ""),
-        ("ENFORCER_PORT_80_HTTP", "docs/vllm.md"),
-        ("ENFORCER_SERVICE", "docs/vllm.md"),
-        ("ENFORCER_XYZ123", "docs/vllm.md"),
+        ("ENFORCER_PORT_80_HTTP", "docs/vllm/settings.md"),
+        ("ENFORCER_SERVICE", "docs/vllm/settings.md"),
+        ("ENFORCER_XYZ123", "docs/vllm/settings.md"),
     ],
 )
 def test_a_misspelt_name_is_an_error_that_names_the_nearest(name: str, near: str) -> None:
@@ -156,16 +156,61 @@ def test_what_kubernetes_says_of_a_service_of_our_name_is_no_setting(name: str) 
     assert settings.read({name: "tcp://10.0.0.1:80"}) == settings.read({})
 
 
-def test_the_docs_list_every_setting_as_it_is() -> None:
+# Each setting's part of the page: its name, its default, its other values and what it does.
+_DESCRIBED = re.findall(
+    r"^### `(\w+)`\n\nDefault: (`.+?`|empty)\. Other values(?:, with commas between)?: (.+)\.\n\n"
+    r"(\w(?:.|\n(?!#))+)",
+    PAGE.read_text(),
+    re.MULTILINE,
+)
+
+
+def test_the_page_and_the_docstring_have_every_setting_in_order() -> None:
+    headings = re.findall(r"^### `(.+)`$", PAGE.read_text(), re.MULTILINE)
+    assert headings == [name for name, *_ in _DESCRIBED] == [*settings.VARIABLES]
     _, _, listed = inspect.getdoc(settings.Settings).partition("Attributes:\n")
-    rows = []
-    for name, what in re.findall(r"^    (\w+): (.+(?:\n {8}.+)*)", listed, re.MULTILINE):
-        variable = f"{settings.PREFIX}{name.upper()}"
-        default = settings.VARIABLES[variable].metadata["default"]
-        said = " ".join(what.split())
-        rows.append(f"| `{variable}` | {f'`{default}`' if default else 'empty'} | {said} |")
-    assert len(rows) == len(settings.VARIABLES)
-    assert [line for line in DOC.read_text().splitlines() if "| `ENFORCER_" in line] == rows
+    attributes = re.findall(r"^    (\w+): ", listed, re.MULTILINE)
+    assert [f"{settings.PREFIX}{name.upper()}" for name in attributes] == headings
+
+
+def _choices(name: str) -> set[str]:
+    """Return the words that a setting can be, as its error lists them; none for other values."""
+    try:
+        settings.VARIABLES[name].metadata["read"]("?")
+    except ValueError as error:
+        words = str(error).removeprefix("some of ").removesuffix(", with commas between")
+        found = re.split(r", | or ", words)
+        return {*found} if all(re.fullmatch(r"[a-z-]+", word) for word in found) else set()
+    return set()
+
+
+@pytest.mark.parametrize(
+    ("name", "default", "values"), [each[:3] for each in _DESCRIBED], ids=lambda each: each[:30]
+)
+def test_the_page_has_the_default_and_the_other_values(
+    name: str, default: str, values: str
+) -> None:
+    own = settings.VARIABLES[name].metadata
+    assert default == (f"`{own['default']}`" if own["default"] else "empty")
+    others = re.findall(r"`([^`]+)`", values)
+    for value in others:
+        own["read"](value)
+    if choices := _choices(name):
+        assert {own["default"], *others} - {""} == choices
+
+
+def test_some_settings_have_choices() -> None:
+    assert _choices("ENFORCER_ENGINE") == {"machine", "xgrammar", "outlines-core"}
+    assert _choices("ENFORCER_REQUIRE_EXCEPT") == {"completions", "structured"}
+    assert _choices("ENFORCER_MAX_CALLS") == _choices("ENFORCER_LIMITS") == set()
+
+
+@pytest.mark.parametrize(
+    ("name", "said"), [(each[0], each[3]) for each in _DESCRIBED], ids=lambda each: each[:30]
+)
+def test_the_page_says_when_to_change_a_setting(name: str, said: str) -> None:
+    assert re.search(r"\b(Set|Leave|Lower|Raise)\b", said), name
+    assert {*re.findall(r"ENFORCER_[A-Z_]+", said)} <= {*settings.VARIABLES}
 
 
 def test_an_engine_may_have_the_name_of_an_earlier_release() -> None:
