@@ -97,7 +97,7 @@ def test_the_monitor_finds_the_pods_and_calls_them_as_the_alerts_do() -> None:
 def test_the_rules_become_a_resource(tmp_path: Path) -> None:
     (block,) = (block for block in blocks(PAGE, "sh") if "PrometheusRule" in block)
     shell = shutil.which("sh")
-    making = block.splitlines()[0].replace("> prom", f"> {tmp_path}/prom")
+    making = block.partition("kubectl")[0].replace("> prom", f"> {tmp_path}/prom")
     subprocess.run([shell, "-c", making], cwd=ROOT, check=True)
     made = yaml.safe_load((tmp_path / "prometheusrule.yaml").read_text())
     assert made["kind"] == "PrometheusRule"

@@ -231,7 +231,7 @@ def test_the_runbook_begins_with_a_row_for_each_section_and_each_alert() -> None
 def test_the_address_of_the_docs_is_one_word_to_change() -> None:
     (block,) = blocks(ROOT / "docs/production/alerts.md", "sh")
     old, new = re.fullmatch(
-        r"sed -i 's\|(.*)\|(.*)\|' deploy/prometheus/rules.yml\n", block
+        r"sed -i 's\|(.*)\|(.*)\|' \\\n    deploy/prometheus/rules.yml\n", block
     ).groups()
     assert f"{old}/" == RUNBOOK
     assert not new.endswith("/")
