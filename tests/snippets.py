@@ -117,7 +117,7 @@ def commands(found: Iterable[Block]) -> Iterator[Command]:
     for block in found:
         if block.language not in ("sh", "console"):
             continue
-        joined = block.text.replace("\\\n", " ")
+        joined = block.text.replace("\\\n", "")
         # What is piped goes on in the next line.
         for line in re.sub(r"\|[ \t]*\n", "| ", joined).splitlines():
             if block.language == "console" and not line.startswith("$ "):

@@ -87,7 +87,6 @@ HELD: tuple[tuple[str, str, str, str], ...] = (
         "tests/tools/cli/test_explain.py::test_the_example_of_the_page",
     ),
     ("docs/explain.md", "text", "", "tests/test_snippets.py::test_the_python_of_a_page_runs"),
-    ("docs/formats.md", "*", "", "tests/formats/test_page.py::test_the_page_is_the_one_that_is"),
     ("docs/index.md", "json", "", "tests/vllm/test_snippets.py::test_the_first_server"),
     *(
         (f"docs/production/{page}.md", kind, word, f"tests/deploy/{test}")

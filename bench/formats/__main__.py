@@ -134,7 +134,8 @@ def main() -> int:
             for ours in (found.get("enforced"), found.get("drafts")):
                 if isinstance(ours, dict):
                     wrong |= any(ours.get(column) for column in WRONG)
-    print(page.table(page.kept()) if options.write else "", end="")
+    if options.write:
+        print(page.table(page.kept()))
     return 1 if wrong else 0
 
 

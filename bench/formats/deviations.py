@@ -76,7 +76,7 @@ def _spaced(turn: Turn, text: str) -> bool:
     return bool(turn.calls) and (begun is None or spaced is not None)
 
 
-_NEVER = "streamed, arguments that are an empty object never come: the client gets an empty text"
+_NEVER = "streamed, `{}` as arguments"
 
 MISREAD: tuple[Misread, ...] = (
     Misread("llama3_json", _empty, '{"name": "t", "parameters": {}}<|eot_id|>', _NEVER),
@@ -96,60 +96,60 @@ MISREAD: tuple[Misread, ...] = (
         "granite_20b_fc",
         lambda turn, text: bool(turn.calls) and not text.startswith("<function_call>"),
         'Look.<function_call> {"name": "w", "arguments": {"a": "b"}}<|endoftext|>',
-        "streamed, a call behind text is not seen: everything is content",
+        "streamed, calls after text",
     ),
     Misread(
         "internlm",
         _in_exponents,
         '<|action_start|><|plugin|>{"name": "w", "parameters": {"x": -4E-2}}<|action_end|>'
         "<|im_end|>",
-        "streamed, a number is sent as far as it has come, and is another one at its end",
+        "streamed, numbers with exponents",
     ),
     Misread(
         "granite_20b_fc",
         _in_exponents,
         '<function_call> {"name": "w", "arguments": {"x": 3.482e-1}}<|endoftext|>',
-        "streamed, a number is sent as far as it has come, and is another one at its end",
+        "streamed, numbers with exponents",
     ),
     Misread(
         "hermes",
         lambda turn, _: _ends_in_part_of("<tool_call>", turn.content),
         "Less <<|im_end|>",
-        "streamed, text that ends like the beginning of a marker loses that",
+        "streamed, text that could begin a marker",
     ),
     Misread(
         "llama3_json",
         lambda turn, text: len(turn.calls) > 1 and text.count("}; {") < len(turn.calls) - 1,
         '{"name": "w", "parameters": {"a": "b"}};{"name": "w", "parameters": {"a": "b"}}<|eot_id|>',
-        "streamed, calls that anything but `; ` separates are lost",
+        "streamed, calls not separated by `; `",
     ),
     Misread(
         "llama3_json",
         lambda turn, text: bool(turn.calls) and re.search(r"[0-9.]{18}", text) is not None,
         '{"name": "w", "parameters": {"x": 5.6791600685643236490808546597149576535267E-115}}'
         "<|eot_id|>",
-        "streamed, a number of more digits than a double has is the next one to it",
+        "streamed, digits beyond a double's",
     ),
     Misread(
         "mistral",
         lambda _, text: re.search(r"\[TOOL_CALLS\][^\s\[{]*\s", text) is not None,
         '[TOOL_CALLS]w {"a": "b"}</s>',
-        "streamed, white space behind the name becomes a part of it",
+        "streamed, white space after a name (joins it)",
     ),
     Misread(
         "mistral_v3",
         lambda _, text: re.search(r'"\s+[:,]|"arguments"\s*:\{', text) is not None,
         '[TOOL_CALLS] [{"name": "w", "arguments"\r\n:{"a": "b"}}]</s>',
-        "streamed, white space before a colon or a comma can make a colon a part of the arguments, "
-        "and a bracket in one token with the colon can lose them",
+        "streamed, arguments after white space before a colon or comma, or a token of colon and "
+        "bracket",
     ),
     *(
         Misread(
             name,
             _spaced,
             '\n[w(a="b")]' + FORMATS[name].end,
-            "white space around a bracket, parenthesis or the first key, before the comma between "
-            "calls, or a line break in the arguments: all is content",
+            "calls with white space around a bracket, parenthesis or first key or before the comma "
+            "between calls, or with line breaks in arguments",
             streams=False,
         )
         for name in ("pythonic", "llama4_pythonic")
@@ -159,59 +159,60 @@ MISREAD: tuple[Misread, ...] = (
         lambda turn, _: "<parameter=" in str([call.arguments for call in turn.calls]),
         "<tool_call><function=w><parameter=a>b<parameter=q>3</parameter></function></tool_call>"
         "<|im_end|>",
-        "a value that has the text of a tag is cut there",
+        "values from the text of a tag on",
         streams=False,
     ),
     Misread(
         "jamba",
         _has_calls,
         '<tool_calls>[{"name": "w", "arguments": {"a": "b", "n": 3}}]</tool_calls><|eom|>',
-        "streamed, strings lose their end and pieces come twice: no JSON",
+        "streamed, ends of strings (and repeats pieces)",
     ),
     Misread(
         "granite",
         _rewritten,
         '<|tool_call|> [{"name": "w", "arguments": {"x": 1e+20, "n": 3}}]<|end_of_text|>',
-        "streamed, 1e+20 becomes 100000000000000000000 at the end, and what follows is lost",
+        "streamed, `1e+20` and what follows",
     ),
     Misread(
         "mistral",
         lambda _, text: "[CALL_ID]" in text,
         '[TOOL_CALLS]w[CALL_ID]abcdefgh1[ARGS]{"a": "b"}</s>',
-        "the call's id becomes a part of the tool's name",
+        "a call's id (joins the name)",
         streams=False,
     ),
 )
 
 # What stock takes for right (format and `tolerances.Text.what`), no dialect permits, and why.
-_ORDER = "the tool's name stands before its arguments, for it says which schema they have to fit"
-_BOUNDED = (
-    "white space is one space, or a line break and its indentation: a model that writes it "
-    "without end is a known failure"
-)
-_DROPPED = "what follows the calls is lost: stock gives it to nobody, or only when it streams"
-_KEYS = "a call has its name and its arguments, and no other key that stock would drop"
-_WHOLE = "a call, and a list of them, end with what the template ends them with"
-_FOLLOWED = "nothing stands between the arguments and what ends them"
-_SPELLING = "a value has the spellings that JSON's writers give it, in Python's quotes and names"
+_ORDER = "a name precedes its arguments"
+_BOUNDED = "white space is one space, or a line break with indentation"
+_DROPPED = "no text follows a call; vLLM drops it, or sends it only when it streams"
+_KEYS = "a call has no further keys"
+_WHOLE = "calls, and lists of calls, end with the template's markers"
+_FOLLOWED = "no white space around the arguments"
+_ATTRIBUTES = "attributes have one order"
+_TAGS = "no white space in or between tags"
+_ID = "ids follow the arguments"
+_ARGUMENTS = "a call has arguments"
+_AROUND = "no white space around names and keys"
+_QUOTED = "names have the template's quotes"
+_SPELLING = "no tuple, `0x1F`, `1_000`, `.5`, `r'b'`, `'''b'''`, joined strings or trailing comma"
 
 REFUSED: Mapping[tuple[str, str], str] = {
     ("kimi_k2", "runs of white space"): _BOUNDED,
     ("kimi_k2", "another index"): "the index counts the dialog's calls",
-    ("kimi_k2", "no prefix"): "the id of a call is functions.NAME:INDEX",
+    ("kimi_k2", "no prefix"): "an id is `functions.NAME:INDEX`",
     ("kimi_k3", "an index of the dialog"): "the index counts the message's calls",
-    ("kimi_k3", "attributes swapped"): "attributes have one order",
-    ("kimi_k3", "attributes of an argument swapped"): "attributes have one order",
+    ("kimi_k3", "attributes swapped"): _ATTRIBUTES,
+    ("kimi_k3", "attributes of an argument swapped"): _ATTRIBUTES,
     ("kimi_k3", "no index"): "the index counts the message's calls",
-    ("kimi_k3", "no type"): "the type is written, for it says how the value is read",
+    ("kimi_k3", "no type"): "types are written",
     ("kimi_k3", "no end of message"): _WHOLE,
     ("kimi_k3", "no end of calls"): _WHOLE,
-    ("kimi_k3", "white space between tags"): "nothing stands between tags",
-    ("kimi_k3", "white space in a tag"): "a tag has no white space of its own",
-    ("kimi_k3", "no end of the response"): "tools begin where the response has ended",
-    ("kimi_k3", "the arguments as one JSON"): (
-        "stock's Python parser reads `{}`, whatever they are"
-    ),
+    ("kimi_k3", "white space between tags"): _TAGS,
+    ("kimi_k3", "white space in a tag"): _TAGS,
+    ("kimi_k3", "no end of the response"): "tools follow the end of the response",
+    ("kimi_k3", "the arguments as one JSON"): ("arguments are no JSON, which vLLM reads as `{}`"),
     ("hermes", "runs of white space"): _BOUNDED,
     ("hermes", "an empty line between calls"): _BOUNDED,
     ("hermes", "arguments first"): _ORDER,
@@ -219,21 +220,30 @@ REFUSED: Mapping[tuple[str, str], str] = {
     ("hermes", "last tag missing"): _WHOLE,
     ("hermes", "text between calls"): _DROPPED,
     ("hermes", "text after the calls"): _DROPPED,
-    ("hermes", "an escaped name"): "streamed, stock gives the escape as the name",
+    (
+        "hermes",
+        "an escaped name",
+    ): "names have no escapes",
     ("mistral_v3", "runs of white space"): _BOUNDED,
     ("mistral_v3", "arguments first"): _ORDER,
-    ("mistral_v3", "id first"): "an id stands behind the arguments, where the template has it",
-    ("mistral_v3", "id between"): "an id stands behind the arguments, where the template has it",
-    ("mistral_v3", "arguments as a string"): "arguments are an object: nothing masks a quoted one",
+    ("mistral_v3", "id first"): _ID,
+    ("mistral_v3", "id between"): _ID,
+    ("mistral_v3", "arguments as a string"): "arguments are an object, not a string",
     ("mistral_v3", "a bare object"): "calls are a list",
     ("mistral_v3", "text after the calls"): _DROPPED,
     ("mistral_v3", "the marker twice"): "calls begin once",
-    ("mistral_v3", "no arguments"): "a call has arguments; streamed, stock gives an empty text",
-    ("mistral", "white space around the name"): "streamed, it becomes a part of the name",
-    ("mistral", "text after the calls"): "streamed, it becomes a part of the arguments",
-    ("mistral", "no arguments"): "a call has arguments; streamed, stock gives an empty text",
+    ("mistral_v3", "no arguments"): _ARGUMENTS,
+    ("mistral", "white space around the name"): _AROUND,
+    (
+        "mistral",
+        "text after the calls",
+    ): "no text follows arguments, which it joins when vLLM streams",
+    ("mistral", "no arguments"): _ARGUMENTS,
     ("llama3_json", "parameters first"): _ORDER,
-    ("llama3_json", "a newline between calls"): "streamed, stock loses what follows the first",
+    (
+        "llama3_json",
+        "a newline between calls",
+    ): "`;` separates calls, not a line break",
     ("llama3_json", "text after"): _DROPPED,
     ("granite", "arguments first"): _ORDER,
     ("granite", "text after the calls"): _DROPPED,
@@ -243,7 +253,7 @@ REFUSED: Mapping[tuple[str, str], str] = {
     ("internlm", "parameters first"): _ORDER,
     ("internlm", "no end marker"): _WHOLE,
     ("internlm", "text after the call"): _DROPPED,
-    ("internlm", "no arguments"): "a call has arguments; streamed, stock gives an empty text",
+    ("internlm", "no arguments"): _ARGUMENTS,
     ("jamba", "arguments first"): _ORDER,
     ("jamba", "text after the calls"): _DROPPED,
     ("deepseek_v3", "no end of calls"): _WHOLE,
@@ -262,26 +272,26 @@ REFUSED: Mapping[tuple[str, str], str] = {
             *("a comma in a list", "a float without zero"),
         )
     },
-    ("qwen3_coder", "no </parameter> between"): "a value ends where its tag ends",
+    ("qwen3_coder", "no </parameter> between"): "a value ends with its tag",
     ("qwen3_coder", "no </tool_call>"): _WHOLE,
     ("qwen3_coder", "white space between"): _BOUNDED,
-    ("qwen3_coder", "two calls in one"): "each call has its tags",
+    ("qwen3_coder", "two calls in one"): "each call has its own tags",
     ("qwen3_coder", "text after the calls"): _DROPPED,
-    ("glm45", "white space around name and key"): "a name begins where its tag ends",
+    ("glm45", "white space around name and key"): _AROUND,
     ("glm45", "text after the calls"): _DROPPED,
-    ("minimax_m2", "single quotes"): "names stand in the template's quotes",
-    ("minimax_m2", "no quotes"): "names stand in the template's quotes",
+    ("minimax_m2", "single quotes"): _QUOTED,
+    ("minimax_m2", "no quotes"): _QUOTED,
     ("minimax_m2", "no end of calls"): _WHOLE,
     ("minimax_m2", "text after the calls"): _DROPPED,
     ("minimax_m2", "white space between"): _BOUNDED,
-    ("minimax_m2", "two sections"): "all calls of a turn stand in one section",
+    ("minimax_m2", "two sections"): "all calls of a turn are in one section",
 }
 
 # What we read otherwise than stock does: the calls, and why.
 OTHERWISE: Mapping[tuple[str, str], tuple[tuple[Call, ...], str]] = {
     ("llama3_json", "text before"): (
         (),
-        "calls begin where the turn does; streamed, stock takes this for text, too",
+        "calls begin where the turn does; streamed, vLLM takes this for text, too",
     ),
 }
 
