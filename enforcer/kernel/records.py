@@ -394,9 +394,10 @@ ENDING_LEVELS = cython.declare(cython.int, 8)  # nested objects and arrays that 
 
 MOST_DIFFERING = 1_536  # words
 
-# `base` of a row that no wide row is the base of: an empty row, and that of the digits.
+# `base` of a row that no wide row is the base of: an empty row, that of the digits, or none.
 NO_BASE = cython.declare(cython.Py_ssize_t, -1)
 DIGITS_BASE = cython.declare(cython.Py_ssize_t, -2)
+WHOLE_ROW = cython.declare(cython.Py_ssize_t, -3)
 
 
 def run_cinits(self, *arguments):

@@ -92,6 +92,33 @@ def write_words(target: cython.int[::1], words: cython.longlong[::1], first: ind
 @cython.cfunc
 @cython.boundscheck(False)
 @cython.exceptval(check=False)
+def keep_whole(
+    row: cython.int[::1], words: cython.longlong[::1], first: index, count: index
+) -> cython.void:
+    """Write a row's words in pairs, the second of each into the upper half."""
+    for i in range(count):
+        word = cython.cast(cython.longlong, row[i])
+        if i & 1:
+            words[first + (i >> 1)] |= word << 32
+        else:
+            words[first + (i >> 1)] = word & LOW_HALF
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def write_whole(
+    target: cython.int[::1], words: cython.longlong[::1], first: index, count: index
+) -> cython.void:
+    """Write a row that `keep_whole` has kept."""
+    for i in range(count):
+        word = words[first + (i >> 1)]
+        target[i] = low_half(word >> 32 if i & 1 else word)
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
 def are_equal(one: cython.longlong[::1], other: cython.longlong[::1], words: index) -> cython.bint:
     """Return whether two arrays begin with the same words."""
     for i in range(words):
@@ -304,9 +331,11 @@ class CachedRow:
     """A bitmask row of a configuration, as what differs from another row.
 
     Attributes:
-        base: the number of the other row, a wide one; or `NO_BASE` (without a bit), `DIGITS_BASE`.
+        base: the number of the other row, a wide one; or `NO_BASE` (without a bit), `DIGITS_BASE`,
+            `WHOLE_ROW` for none.
         words: how many words the configuration has; see `rows.configuration`.
-        data: them; then each word of the row that differs, and its place in the upper half.
+        data: them; then each word of the row that differs, and its place in the upper half; or
+            two of a whole row's.
 
     """
 
