@@ -385,6 +385,7 @@ OUT_OF_BOUNDS = "an index of the kernel is out of bounds"
 LONGEST = 256  # bytes of a token in a trie; a walk takes up to 600 bytes of stack a byte
 FIRST_WORDS = 384  # of a new arena
 FIRST_STATES = 40  # of a new list of past states
+FIRST_IDS = 128  # of a new list of accepted token ids
 
 MOST_TRIED = 50_000  # steps of all searches for a row or an accepted token id
 
