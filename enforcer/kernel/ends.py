@@ -16,18 +16,13 @@ from enforcer.kernel.automata import class_of
 from enforcer.kernel.names import is_written, keeps_characters
 from enforcer.kernel.objects import open_name
 from enforcer.kernel.records import *
-from enforcer.kernel.search import takes
 from enforcer.kernel.state import (
     MatcherState,
     automaton_at,
     automaton_of,
     is_of_call,
     level_of,
-    needs_fingerprint,
     node_at,
-    node_of,
-    past_state,
-    resize_past,
 )
 from enforcer.kernel.strings import quote_of, symbol_of
 from enforcer.kernel.values import (
@@ -35,7 +30,6 @@ from enforcer.kernel.values import (
     complete_values,
     ended_texts,
     legal_groups,
-    marker_of,
     step,
     take_marker,
 )
@@ -46,7 +40,6 @@ MOST_WORK = cython.declare(cython.longlong, 200_000)
 # Token ids that a character which has been begun may take beyond its end.
 PENDING_IDS = cython.declare(cython.int, 12)
 
-NOT_KNOWN = cython.declare(cython.int, -3)
 LOST_WAY = cython.declare(cython.int, -2)  # no end is known whatever comes
 
 
@@ -58,16 +51,6 @@ def ending_state(t: MatcherState, i: index) -> cython.pointer[State]:
     if not cython.compiled:
         return t.ending.states[i]
     return cython.address(t.ending.states[i])
-
-
-@cython.cfunc
-@cython.boundscheck(False)
-@cython.exceptval(check=False)
-def noted_place(t: MatcherState, i: index) -> cython.pointer[State]:
-    """Return a state whose cost was noted."""
-    if not cython.compiled:
-        return t.ending.places[i]
-    return cython.address(t.ending.places[i])
 
 
 @cython.cfunc
@@ -381,81 +364,6 @@ def ids_of_ending(t: MatcherState) -> list:
 
 
 @cython.cfunc
-def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> list:
-    """Return the legal ones of some token ids behind which the end takes at most `room` ids."""
-    found = []
-    t.ending.noted = 0
-    if t.at + 1 == t.past.shape[0]:
-        resize_past(t, 2 * t.past.shape[0])
-    for token_id in token_ids:
-        t.past[t.at + 1] = t.past[t.at]
-        s = past_state(t, t.at + 1)
-        marker = marker_of(t, token_id)
-        if not (take_marker(t, s, marker) if marker >= 0 else takes(t, s, token_id)):
-            continue
-        if t.unread != 0:
-            continue
-        cost = known_cost(t, s)
-        if cost == NOT_KNOWN:
-            cost = cost_of(t, s)
-            note_place(t, s, cost)
-        if 0 <= cost <= room:
-            found.append(token_id)
-    return found
-
-
-@cython.cfunc
-@cython.exceptval(-9, check=False)
-def known_cost(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return the cost of a state if that of one like it was noted, else `NOT_KNOWN`."""
-    e = t.ending
-    k = cython.cast(cython.Py_ssize_t, 0)
-    while k < e.noted and k < e.places.shape[0]:
-        if is_same_place(t, s, noted_place(t, k)):
-            return cython.cast(cython.longlong, e.place_costs[k])
-        k += 1
-    return NOT_KNOWN
-
-
-@cython.cfunc
-def note_place(t: MatcherState, s: cython.pointer[State], cost: i64):
-    """Note the cost of a state."""
-    e = t.ending
-    if not is_same_place(t, s, s):
-        return
-    slot = cython.cast(cython.Py_ssize_t, e.noted % e.places.shape[0])
-    copy_state(noted_place(t, slot), s)
-    e.place_costs[slot] = cost
-    e.noted += 1
-
-
-@cython.cfunc
-def is_same_place(
-    t: MatcherState, s: cython.pointer[State], other: cython.pointer[State]
-) -> cython.bint:
-    """Return whether two states of a text have the same end; its length does not decide."""
-    if s.frame != other.frame or s.phase != other.phase or s.node != other.node:
-        return False
-    if s.values != other.values or s.pending != other.pending or s.stop != other.stop:
-        return False
-    if s.trie_node != other.trie_node or s.languages != other.languages:
-        return False
-    is_text: cython.bint = s.phase == IN_STRING or s.phase == IN_VALUE or s.phase == IN_RAW
-    is_text = is_text or (s.phase == IN_NAME and s.trie_node < 0)
-    if not is_text or s.automaton_state < 0 or s.automaton_state != other.automaton_state:
-        return False
-    if needs_fingerprint(t, s.frame) or (keeps_characters(t, s) and s.phase != IN_NAME):
-        return False
-    if s.phase == IN_NAME:
-        node = node_of(t, s.frame)
-        if node.names_end != 0 or node.limits != 0 or node.witnesses != 0:
-            return False
-        if is_written(t, s.frame, s.top - s.count, s.count):
-            return False
-    return automaton_at(t, automaton_of(t, s)).bounds == 0
-
-
-@cython.cfunc
 @cython.exceptval(-9, check=False)
 def growth_within(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Bound by how many token ids the end grows behind more of what is being written.
@@ -471,4 +379,4 @@ def growth_within(t: MatcherState, s: cython.pointer[State]) -> i64:
         found = costs.farthest_listed
     if s.automaton_state >= 0:
         found = max(found, cython.cast(cython.longlong, costs.farthest[automaton_of(t, s)]))
-    return PENDING_IDS + found
+    return found

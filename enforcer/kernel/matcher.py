@@ -17,8 +17,8 @@ from enforcer.kernel.ends import (
     growth_within,
     ids_of_ending,
     is_whole_text,
-    tokens_that_fit,
 )
+from enforcer.kernel.fitting import tokens_that_fit
 from enforcer.kernel.names import character_of, ending_classes, held, length_of, let_go
 from enforcer.kernel.objects import full_at, open_object
 from enforcer.kernel.records import *
@@ -158,8 +158,18 @@ class TextMatcher(MatcherState):
         finally:
             self.is_in_use = False
 
-    def ids_in_time(self, token_ids, room: i64) -> list:
-        """Return the legal ones of some token ids behind which an end takes at most `room` ids."""
+    def ids_in_time(self, token_ids, room: i64) -> tuple:
+        """Return the legal ones of some token ids behind which an end takes at most `room` ids.
+
+        Args:
+            token_ids: int64; those which matter most first: when the work is used up, those behind
+                which no end has been found yet are left out.
+            room: how many ids.
+
+        Returns:
+            They, and the legal ones within which the text ends.
+
+        """
         begin_call(self)
         try:
             begin_ends(self)

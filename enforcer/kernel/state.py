@@ -16,7 +16,6 @@ from enforcer.kernel.tokens import Scratch, Tree
 from enforcer.kernel.turn import TurnFields
 
 _FIRST_ENDING = 64
-_PLACES = 8
 
 
 @cython.final
@@ -83,9 +82,6 @@ class Ending:
         length: symbols of the end that was found: bytes, or from `ends.FIRST_MARKER` on markers.
         first: the token id that `behind_token` has met last.
         costs: see `aims.Costs`; those of the grammar once all are learned.
-        places: states of one call; see `ends.known_cost`.
-        place_costs: their costs.
-        noted: how many were noted.
         start: the one with which the end begins; -1 if nothing is missing.
 
     """
@@ -97,9 +93,6 @@ class Ending:
     first: i64
     start: i64
     costs: object
-    places: State[::1]
-    place_costs: cython.longlong[::1]
-    noted: i64
     level: i64
     fitted: i64
     most: i64
@@ -113,9 +106,6 @@ class Ending:
         self.first = -1
         self.start = -1
         self.costs = None
-        self.places = new_states(_PLACES)
-        self.place_costs = new_words(_PLACES)
-        self.noted = 0
         self.level = -1
         self.fitted = -1
         self.most = 0

@@ -18,7 +18,7 @@ NAME = "enforcer.kernel.native"
 FILES = (
     *("records", "tokens", "tables", "turn", "state", "automata", "names", "strings"),
     *("objects", "arrays", "values", "search", "aims", "ends", "costs"),
-    *("walk", "rows", "matcher", "turn_matcher"),
+    *("walk", "rows", "fitting", "matcher", "turn_matcher"),
 )
 
 FOLDER = Path(__file__).parents[1] / "kernel"

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from enforcer.turn.position import Position
     from enforcer.turn.reader import TokenReader
 
+_MOST_TESTED = 200  # ids outside of texts that are tried one by one for a row
+_MISSING = 3  # bytes that a character lacks at most of which a token has some
 # After a call: the turn may end, or text may follow.
 _AFTER_CALL = replace(FITTING, text=True)
 
@@ -93,6 +95,7 @@ class Deadline:
         self._cost = 0  # of that end
         self._first = -1  # the id with which the text's end begins
         self._is_exact = False  # whether these are of the present position
+        self._row: npt.NDArray[np.int32] | None = None  # that of the present position, if narrowed
         self._rows: dict[tuple[Place, Opening], npt.NDArray[np.int32]] = {}
         self._behind_text = cache(self._find_behind_text)
 
@@ -118,7 +121,7 @@ class Deadline:
 
     def spend(self, token_id: int, *, in_text: bool) -> None:
         """Note that an id was accepted, and whether the text at hand goes on behind it."""
-        self._is_exact = False
+        self._is_exact, self._row = False, None
         if in_text and 0 <= token_id < len(self._weights.weights):
             self._spare -= 1 + (1 + int(self._weights.weights[token_id])) * self._each
         else:
@@ -126,25 +129,21 @@ class Deadline:
 
     def go_back(self) -> None:
         """Note that ids were taken back."""
-        self._spare, self._is_exact = -inf, False
+        self._spare, self._is_exact, self._row = -inf, False, None
 
-    def fits(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
-        """Return whether `restrict` keeps an id.
-
-        Args:
-            at: where the turn stands.
-            token_id: any number.
-            left: how many ids may still be generated.
-            reader: reads the turn.
-
-        """
-        if not 0 <= token_id < self._table.vocabulary.size:
+    def fits(
+        self, at: Position, token_id: int, left: int, reader: TokenReader, accepted: int
+    ) -> bool:
+        """Return whether `restrict` keeps an id in the row of a position; see there."""
+        if not 0 <= token_id < self._table.vocabulary.size or self._is_ample(at, left):
             return True
-        if at.grammar is None:
-            return left - 1 >= self._ample(at.calls) or self._stays(at, token_id, left, reader)
-        if token_id in at.markers.markers:
+        if token_id in at.markers.markers and at.grammar is not None:
             return self._behind_marker(at, token_id) <= left - 1
-        return self._is_spare(at, left) or self._is_kept(at, token_id, left)
+        if self._row is None:  # nobody has asked for the mask
+            target = np.empty(self._table.vocabulary.words, np.int32)
+            reader.fill(at, target)
+            self.restrict(at, left, target, reader, accepted)
+        return self._row is None or is_member(self._row, token_id)
 
     def restrict(
         self,
@@ -156,7 +155,7 @@ class Deadline:
     ) -> None:
         """Clear in a mask row the ids after which the required completion would not fit.
 
-        Near the end this is conservative: ids that were not tried are cleared too.
+        Near the end some ids that were not tried are cleared too, since rows have to be quick.
 
         Args:
             at: where the turn stands.
@@ -166,14 +165,21 @@ class Deadline:
             accepted: how many ids have been.
 
         """
-        if at.grammar is None:
-            if left - 1 < self._ample(at.calls):
+        if not self._is_ample(at, left):
+            if at.grammar is None:
                 self._restrict_outside(at, left, target, reader)
-            return
-        if not self._is_spare(at, left):
-            self._restrict_text(at, left, target, accepted)
-        late = [i for i in at.markers.markers if self._behind_marker(at, i) > left - 1]
-        clear(target, late)
+            else:
+                self._restrict_text(at, left, target, reader, accepted)
+            self._row = target.copy()
+        if at.grammar is not None:
+            late = [i for i in at.markers.markers if self._behind_marker(at, i) > left - 1]
+            clear(target, late)
+
+    def _is_ample(self, at: Position, left: int) -> bool:
+        """Return whether any id fits, but for the markers behind a text."""
+        if at.grammar is None:
+            return left - 1 >= self._ample(at.calls)
+        return self._is_spare(at, left)
 
     # Texts.
 
@@ -199,35 +205,38 @@ class Deadline:
         return int(min(most, MOST_SURE))
 
     def _restrict_text(
-        self, at: Position, left: int, target: npt.NDArray[np.int32], accepted: int
+        self,
+        at: Position,
+        left: int,
+        target: npt.NDArray[np.int32],
+        reader: TokenReader,
+        accepted: int,
     ) -> None:
         sure, weights = self._most_sure(), self._weights
         kept = target & at.markers.mask
         if sure >= 0:
             kept |= target & weights.up_to(sure)
-        tried = members(target & weights.tried(self._cost) & ~kept).tolist()
-        put(kept, self._in_time(at, tried, left))
-        is_ending = bool(at.tool) and sure < 0 and accepted < self.narrowed
-        if is_ending and not np.array_equal(kept, target):
+        if self._spare >= self._within + _MISSING:
+            kept |= target & weights.partial
+        room = left - 1 - self._behind_text(at.state, at.calls)
+        text, tried = _native(at.grammar), weights.to_try(target & ~kept)
+        if len(tried) and room >= 0:
+            found, leaving = text.ids_in_time(tried, int(room))
+            put(kept, found)
+            put(kept, [i for i in leaving if self._leaves(at, i, left, reader)])
+        if self._first >= 0 and self._spare >= -1:
+            put(kept, [self._first])
+        if at.tool and accepted < self.narrowed and (target & ~kept & weights.usual).any():
             self.narrowed = accepted
         np.copyto(target, kept)
 
-    def _is_kept(self, at: Position, token_id: int, left: int) -> bool:
-        """Return whether an id of a text is kept in its row, if the id is legal."""
-        weights = self._weights
-        is_text = token_id not in self._table.layout.ids
-        if is_text and weights.weights[token_id] <= self._most_sure():
-            return True
-        is_tried = is_member(weights.tried(self._cost), token_id)
-        return token_id in self._in_time(at, [token_id] if is_tried else [], left)
-
-    def _in_time(self, at: Position, tried: list[int], left: int) -> list[int]:
-        """Return the ids of a text that fit, of some that are legal and the end's first one."""
-        room = left - 1 - self._behind_text(at.state, at.calls)
-        found = _native(at.grammar).ids_in_time(tried, int(room)) if tried and room >= 0 else []
-        if self._first >= 0 and self._spare >= -1:
-            found.append(self._first)
-        return found
+    def _leaves(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
+        """Return whether what is needed fits behind an id within which arguments end."""
+        after = reader.read(at, token_id, counts=False)
+        if after is None or at.grammar is None:
+            return False
+        at.grammar.rollback(1)
+        return self._needed(after) <= left - 1
 
     def _find_behind_text(self, state: str, calls: int) -> float:
         """Count the ids after a text that a turn stands in, once it is complete."""
@@ -249,27 +258,17 @@ class Deadline:
     def _restrict_outside(
         self, at: Position, left: int, target: npt.NDArray[np.int32], reader: TokenReader
     ) -> None:
-        tested, kept = target & self._weights.short, np.zeros_like(target)
+        kept = np.zeros_like(target)
         closed = self._beside_calls(at, reader)
-        if closed is not None:
-            if self._may_say(at, left):
-                kept = target & closed
-            tested &= ~closed
-        put(tested, [i for i in self._firsts(at) if is_member(target, i)])
-        ids = members(tested & ~kept).tolist()
-        put(kept, [i for i in ids if self._leads_on(at, i, left, reader)])
+        if closed is not None and self._may_say(at, left):
+            kept = target & closed
+        tested = target & ~kept if closed is None else target & ~closed
+        first = np.zeros_like(target)
+        put(first, [i for i in self._firsts(at) if is_member(target, i)])
+        first |= tested & self._weights.short
+        ids = [*members(first & ~kept), *members(tested & ~first & ~kept)][:_MOST_TESTED]
+        put(kept, [i for i in map(int, ids) if self._leads_on(at, i, left, reader)])
         np.copyto(target, kept)
-
-    def _stays(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
-        """Return whether `_restrict_outside` keeps an id."""
-        closed = self._beside_calls(at, reader)
-        is_tried = is_member(self._weights.short, token_id)
-        if closed is not None and is_member(closed, token_id):
-            if self._may_say(at, left):
-                return True
-            is_tried = False
-        is_tried = is_tried or token_id in self._firsts(at)
-        return is_tried and self._leads_on(at, token_id, left, reader)
 
     def _leads_on(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
         """Return whether what is needed behind an id fits; True if the id is illegal."""
@@ -443,11 +442,12 @@ class Deadline:
             arguments = [s for s in states if states[s].segment is Segment.ARGUMENTS]
             behind = max(map(self._behind_arguments, arguments))
             index = self._envelope.first + calls
+            # A token that leads into arguments may begin something there.
+            leading = 0 if self._table.is_simple else 1 + self._weights.leading
             headers = (
                 len(self._table.dialect.header_text(name, index)) * 4
                 + self._shortest(name)
-                # A token that leads into arguments may begin something there.
-                + (1 + self._weights.leading) * self._arguments(name).growth
+                + leading * self._arguments(name).growth
                 for name in self._envelope.names
             )
             needs.append(max(headers) + behind + 2 * self._longest_marker)

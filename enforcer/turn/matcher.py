@@ -414,7 +414,7 @@ class Matcher:
     def _fits(self, now: Position, token_id: int) -> bool:
         if self._deadline is None or (left := self._left()) == inf:
             return True
-        return self._deadline.fits(now, token_id, int(left), self._reader)
+        return self._deadline.fits(now, token_id, int(left), self._reader, self._accepted)
 
     def _left(self) -> float:
         """Return how many ids may still come; without end where nothing has to be finished."""

@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 from itertools import groupby
-from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from enforcer.engines.mask_rows import members
 from enforcer.layouts import ID, LayoutKind
 
 if TYPE_CHECKING:
@@ -23,21 +23,20 @@ if TYPE_CHECKING:
     from enforcer.turn.pattern import Language
     from enforcer.vocabulary import Vocabulary
 
-# The greatest cost of an end at which ids of two bytes, one, or none are tried one by one: behind
-# each of them an end is searched for.
-_TRIED = (16, 2), (100, 1), (inf, 0)
 _SHORT = 2  # bytes
+_FEW = 3_000  # ids
+_USUAL = 2  # a weight that models write: a comma and a quote, a brace and a quote
 MOST_SURE = 15  # the weight up to which ids are in rows
 _KEPT = 20_000  # pieces whose number of ids is kept
 # What may end a header, and what arguments may begin with.
 _LEADING = re.compile(rb"[:>(\]]\s*([{<a-z)].*)", re.DOTALL)
 _CONTINUATIONS = bytes(range(0x80, 0xC0))  # of UTF-8
 _SCALAR = b"0123456789.eE+-tfnTFN"
-# What may begin or end something in a text of each layout; a delimiter between pairs ends in `>`,
-# unless it is a special token.
+# What may begin or end something in a text of each layout. A delimiter of raw text begins with one
+# of these, unless it is a special token.
 _STRUCTURE = {
     LayoutKind.JSON: b'{}[],:"\\',
-    LayoutKind.PAIRS: b'{}[],:"\\>',
+    LayoutKind.PAIRS: b'{}[],:"\\<>\n',
     LayoutKind.PYTHON: b"{}[],:\"\\'()=",
 }
 
@@ -46,12 +45,13 @@ class TokenWeights:
     """The weights of a vocabulary's token ids in the texts of a layout.
 
     Attributes:
-        weights: int16, by token id: how many bytes may begin or end something. 0 for characters
-            that do neither, of which a token may not even begin another one.
+        weights: int16, by token id: how many bytes may begin or end something.
+        partial: mask row of the ids of weight 0 that begin a character and do not end it.
         heaviest: the greatest weight.
         leading: the greatest weight of what stands, in a token, behind what may end a header.
         short: mask row of special tokens and the ids of few bytes, which are tried outside of
             texts.
+        usual: mask row of the ids that models write often, those of small weights.
 
     """
 
@@ -61,40 +61,50 @@ class TokenWeights:
         around = frozenset(structure + b" \n")
         keys, ids = vocabulary.sorted_text
         self.weights = np.zeros(vocabulary.size, dtype=np.int16)
-        tried: dict[int, list[int]] = {1: [*layout.ids], 2: []}
+        first = [*layout.ids]
+        partial = []
         for key, token_id in zip(keys, ids, strict=True):
-            self.weights[token_id] = _weight(key, structure)
+            self.weights[token_id] = len(key) - len(key.translate(None, structure))
+            if not self.weights[token_id] and _is_partial(key):
+                partial.append(token_id)
             is_scalar = len(key) == 1 and key in _SCALAR
-            if len(key) in tried and (is_scalar or around.issuperset(key)):
-                tried[len(key)].append(token_id)
-        led = (_LEADING.search(key) for key in keys)
-        self.leading = max((_weight(each[1], structure) for each in led if each), default=0)
-        every: list[int] = []
-        self._tried = [vocabulary.row(every)]
-        self._tried += [vocabulary.row(every := every + tried[size]) for size in tried]
+            if len(key) <= _SHORT and (is_scalar or around.issuperset(key)):
+                first.append(token_id)
+        led = (each[1] for each in map(_LEADING.search, keys) if each)
+        self.leading = max((len(it) - len(it.translate(None, structure)) for it in led), default=0)
+        self._first = vocabulary.row(first)
         self.heaviest = int(self.weights.max(initial=0))
         # Here and not with the first mask, which a server's step would wait for: 40 ms.
+        self.partial = vocabulary.row(partial)
+        whole = vocabulary.text_row & ~self.partial
         self._rows = [
-            vocabulary.row(np.flatnonzero(self.weights <= weight).tolist()) & vocabulary.text_row
+            vocabulary.row(np.flatnonzero(self.weights <= weight).tolist()) & whole
             for weight in range(MOST_SURE + 1)
         ]
+        self.usual = self._rows[_USUAL]
+        self._heavy = vocabulary.text_row & ~self._rows[0]
         self.short = vocabulary.row(i for k, i in zip(keys, ids, strict=True) if len(k) <= _SHORT)
         self.short |= vocabulary.row(vocabulary.control_ids)
         self.pieces = lru_cache(_KEPT)(self._pieces)
         self.ids_of = lru_cache(_KEPT)(self._ids_of)
 
-    def tried(self, cost: float) -> npt.NDArray[np.int32]:
-        """Return the shared mask row (int32) of the ids that are tried one by one.
+    def to_try(self, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
+        """Return the ids of a mask row (int32) that are worth a search of an end behind them.
 
-        They begin or end something in few bytes, in the fewer the longer the end takes; or numbers
-        and words begin with them.
+        All of them if they are few; else those that begin or end something, or are characters with
+        which numbers and words begin. The short ones come first.
         """
-        return self._tried[next(size for most, size in _TRIED if cost <= most)]
+        first = row & self._first
+        rest = row & ~first
+        if np.bitwise_count(rest.view(np.uint32)).sum() > _FEW:
+            rest &= self._heavy
+        found: npt.NDArray[np.int64] = np.concatenate([members(first), members(rest)])
+        return found
 
     def up_to(self, weight: int) -> npt.NDArray[np.int32]:
         """Return the shared mask row (int32) of the ids of at most a weight, `MOST_SURE` at most.
 
-        Special tokens, which have no bytes, are in none.
+        Special tokens, which have no bytes, are in none, nor are those in `partial`.
         """
         return self._rows[weight]
 
@@ -111,12 +121,10 @@ class TokenWeights:
         return tuple(found)
 
 
-def _weight(data: bytes, structure: bytes) -> int:
-    found = len(data) - len(data.translate(None, structure))
-    if found:
-        return found
+def _is_partial(data: bytes) -> bool:
+    """Return whether a token begins a character that it does not end."""
     try:
         data.lstrip(_CONTINUATIONS).decode()
     except UnicodeDecodeError:
-        return 1
-    return 0
+        return True
+    return False

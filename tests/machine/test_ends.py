@@ -49,7 +49,7 @@ def end_of(text: kernel.TextMatcher) -> bytes:
     while (left := text.end_cost()) > 0:
         ids = text.end_ids()
         assert len(ids) == left
-        assert text.ids_in_time(ids[:1], left + 1) == ids[:1]
+        assert text.ids_in_time(np.array(ids[:1]), left + 1) == (ids[:1], [])
         assert text.accept(ids[0])
         data += V.token_bytes(ids[0])
         assert text.end_ids() == ids[1:], data
@@ -79,7 +79,8 @@ def test_from_wherever_a_text_goes_its_end_is_valid(name: str, seed: int) -> Non
         assert text.accept(token)
         data += V.token_bytes(token)
         begins = sum(byte in b'{}[],:"\\' for byte in V.token_bytes(token))
-        assert text.end_cost() <= before + within + begins * each
+        lacks = 3 if V.token_bytes(token)[-1] >= 0x80 else 0  # bytes of a character
+        assert text.end_cost() <= before + within + begins * each + lacks
 
 
 @st.composite
@@ -213,7 +214,7 @@ def test_interpreted_it_finds_the_same(name: str, monkeypatch: pytest.MonkeyPatc
         steps: list[Any] = [(text.end_cost(), text.end_growth())]
         for token in text.end_ids()[:-1]:
             assert text.accept(token)
-            steps.append((text.end_cost(), tuple(text.ids_in_time([*range(32, 127)], 12))))
+            steps.append((text.end_cost(), text.ids_in_time(np.arange(32, 127), 12)))
         found.append(steps)
     assert found[0] == found[1]
 

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from enforcer.layouts import LayoutKind
+from enforcer.layouts import ID, LayoutKind
 from enforcer.turn import dialects, pattern
 from enforcer.turn.token_weights import MOST_SURE, TokenWeights
 from enforcer.vocabulary import Vocabulary
+from tests.dialect_cases import NAMES, served
 from tests.vocabularies import bits
 
 if TYPE_CHECKING:
@@ -55,40 +56,61 @@ def texts(row: npt.NDArray[np.int32]) -> set[bytes]:
 
 @pytest.mark.parametrize(
     ("kind", "python", "delimiter"),
-    [(LayoutKind.JSON, 0, 0), (LayoutKind.PAIRS, 0, 1), (LayoutKind.PYTHON, 4, 0)],
+    [(LayoutKind.JSON, 0, 0), (LayoutKind.PAIRS, 0, 2), (LayoutKind.PYTHON, 4, 0)],
 )
 def test_a_weight_counts_the_bytes_that_begin_or_end_something_in_the_layout(
     kind: LayoutKind, python: int, delimiter: int
 ) -> None:
     found = weighed(kind)
-    assert weights(found, [b"ab", b' "', b'"}],', b" \n", END.encode()]) == [0, 1, 4, 0, 0]
+    assert weights(found, [b"ab", b' "', b'"}],', END.encode()]) == [0, 1, 4, 0]
+    assert weights(found, [b" \n"]) == [int(kind is LayoutKind.PAIRS)]
     assert weights(found, [b"('=)", b"</b>"]) == [python, delimiter]
     assert found.heaviest == 40
 
 
-def test_a_character_that_stays_incomplete_weighs_one() -> None:
-    """Bytes that complete what the token before has begun weigh nothing."""
-    assert weights(weighed(), ["é".encode(), b"\xa9a", b"x\xe2\x82"]) == [0, 0, 1]
-    assert (weighed().weights[[0xA9, 0xC3]] == [0, 1]).all()
+@pytest.mark.parametrize("name", NAMES)
+def test_a_delimiter_of_raw_text_begins_with_a_byte_of_structure(name: str) -> None:
+    """So that characters of no weight begin none."""
+    layout = served(name).table.layout
+    if layout.layout.kind is LayoutKind.PAIRS:
+        assert layout.stop[0] >= ID or chr(layout.stop[0]) in "<\n"
+
+
+def test_a_character_that_stays_incomplete_is_partial() -> None:
+    """Bytes that complete what the token before has begun are not."""
+    found = weighed()
+    assert weights(found, ["é".encode(), b"\xa9a", b"x\xe2\x82"]) == [0, 0, 0]
+    assert texts(found.partial) == {b"x\xe2\x82"}
+    assert [i in bits(found.partial) for i in (0xA9, 0xC3)] == [False, True]
 
 
 def test_rows_have_the_ids_of_at_most_a_weight() -> None:
     found = weighed()
-    by_weight = {1: {b' "', b"x\xe2\x82"}, 4: {b'"}],'}}
+    by_weight = {1: {b' "'}, 4: {b'"}],'}}
     for most in (0, 1, 3, 4, MOST_SURE):
-        assert texts(found.up_to(most)) == {*TOKENS} - {b"{" * 40, END.encode()}.union(
+        left_out = {b"{" * 40, b"x\xe2\x82", END.encode()}
+        assert texts(found.up_to(most)) == {*TOKENS} - left_out.union(
             *(some for weight, some in by_weight.items() if weight > most)
         )
 
 
-def test_ids_that_are_tried_are_short_structure_and_the_first_of_scalars() -> None:
+def test_of_few_ids_all_are_tried_the_short_ones_first() -> None:
     found = weighed()
-    assert texts(found.tried(0)) == texts(found.tried(16)) == {b' "', b" \n"}
-    assert texts(found.tried(17)) == set()
-    assert not found.tried(101).any()
-    assert {chr(i) for i in bits(found.tried(100)) if i < 256} == set(
-        '{}[],:"\\ \n0123456789.eE+-tfnTFN'
-    )
+    tried = found.to_try(VOCABULARY.text_row).tolist()
+    assert set(tried) == bits(VOCABULARY.text_row)
+    short = {*map(str.encode, '{}[],:"\\ \n0123456789.eE+-tfnTFN'), b' "', b" \n"}
+    assert {VOCABULARY.token_bytes(i) for i in tried[: len(short)]} == short
+
+
+def test_of_many_ids_those_are_tried_that_begin_or_end_something() -> None:
+    texts = (VOCABULARY.token_bytes(i) for i in range(VOCABULARY.size - 1))
+    many = [*texts, *(f"w{i}".encode() for i in range(4000))]
+    vocabulary = Vocabulary(many, {})
+    layout = dialects.load("kimi_k2").layout({})
+    tried = TokenWeights(vocabulary, layout).to_try(vocabulary.text_row)
+    found = {vocabulary.token_bytes(int(i)) for i in tried}
+    assert {b"{" * 40, b'"}],', b"x\xe2\x82", b"7"} <= found
+    assert not {b"ab", b"w1", b"x"} & found
 
 
 def test_a_text_is_counted_in_its_longest_ids() -> None:
