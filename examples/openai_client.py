@@ -4,7 +4,10 @@ Needs `pip install '.[tools]' openai`, and a server:
 
     vllm serve MODEL --enable-auto-tool-choice --tool-call-parser kimi_k2
 
-A server with `--tool-call-parser kimi_k2_enforced` needs no `extra_body`.
+A server with `--tool-call-parser kimi_k2_enforced` needs no `extra_body`. One with the logits
+processor (docs/vllm.md) needs `via=enforcer.Route.LOGITS_PROCESSOR`:
+
+    python examples/openai_client.py http://localhost:8000/v1 logits_processor
 """
 
 import sys
@@ -25,7 +28,7 @@ class GetWeather(BaseModel):
     city: Literal["Paris", "Rome"]
 
 
-def main(url: str = "http://localhost:8000/v1") -> None:
+def main(url: str = "http://localhost:8000/v1", via: str = "plugin") -> None:
     client = openai.OpenAI(base_url=url, api_key="-")
     tools = [enforcer.tool(GetWeather, name="get_weather")]
     messages: list[ChatCompletionMessageParam] = [
@@ -36,7 +39,7 @@ def main(url: str = "http://localhost:8000/v1") -> None:
         messages=messages,
         tools=tools,
         tool_choice="required",
-        extra_body=enforcer.extra_body(tools, tool_choice="required", messages=messages),
+        extra_body=enforcer.extra_body(tools, "required", messages=messages, via=via),
     )
     for call in reply.choices[0].message.tool_calls or ():
         if call.type == "function":

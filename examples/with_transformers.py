@@ -1,6 +1,8 @@
 """transformers' `generate` with a logits processor.
 
-Needs `pip install '.[transformers]'`. The model has two million parameters.
+Needs `pip install '.[transformers]'`. The model has two million parameters. In a batch `generate`
+pads the shorter rows: cut the padding off before `parse`, or `turn.stray` is its first place (the
+calls are the same).
 """
 
 from pathlib import Path

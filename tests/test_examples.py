@@ -10,13 +10,18 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
+_CALL = r"(functions.get_weather:\d get_weather \{.*\}\n)+"
 SAYS = {
-    "own_loop": r"get_weather \s*\{[^{}]*\}\n",
+    "own_loop": r"(content '.*'\n)*call '.*:0'\n(arguments .*\n)+call_end .*\n"
+    r"get_weather \s*\{[^{}]*\}\n",
     "typed_tools": r"((Paris|Rome): sunny for [123] days\n|a table for \d+, (inside|outside)\n){4}",
     "with_transformers": r'get_weather \{"city": ?"Paris"\}\n',
-    # Run in `vllm/test_snippets.py`: random weights may call more than once.
+    # Run in `vllm/test_snippets.py`; random weights may call more than once.
     "openai_client": r"(get_weather city='(Paris|Rome)'\n)+",
+    "completions": _CALL,
+    "vllm_offline": rf"(.*\n)*?{_CALL}",  # behind vLLM's log
 }
+WITH_VLLM = {"openai_client", "completions", "vllm_offline"}
 
 
 def test_none_is_left_out() -> None:
@@ -24,7 +29,7 @@ def test_none_is_left_out() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sorted(SAYS.keys() - {"openai_client"}))
+@pytest.mark.parametrize("name", sorted(SAYS.keys() - WITH_VLLM))
 def test_it_runs(name: str) -> None:
     script = [sys.executable, str(FOLDER / f"{name}.py")]
     done = subprocess.run(script, capture_output=True, text=True, check=False)

@@ -142,4 +142,6 @@ def test_what_was_mended_has_its_tests(seen: str, tests: tuple[str, ...]) -> Non
 def test_a_route_has_one_spelling() -> None:
     """What a reader copies begins with what it is imported from."""
     texts = [*PAGES, *(ROOT / "enforcer").rglob("*.py")]
-    assert not [path for path in texts if re.search(r"via=Route\.", path.read_text())]
+    # A signature in the reference has the default as the code has it.
+    copied = [re.sub(r"```pyi\n.*?```", "", path.read_text(), flags=re.DOTALL) for path in texts]
+    assert not [text for text in copied if re.search(r"via=Route\.", text)]

@@ -204,7 +204,8 @@ def test_the_readme_has_the_commands_and_no_dead_link() -> None:
     readme = (ROOT / "README.md").read_text()
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     commands = re.findall(r"^make ([\w-]+)", readme, re.MULTILINE)
-    assert set(commands) == {"demo", "demo-real", "leaderboard", "quick", "test"} <= set(targets)
+    assert commands == ["demo", "test"]  # one that does all, one that tests it
+    assert set(re.findall(r"`make ([\w-]+)", readme)) | {"test"} <= set(targets)
     assert "make test" in (ROOT / ".ci" / "run").read_text()
     links = [link for link in re.findall(r"\]\(([^)]+)\)", readme) if "://" not in link]
     assert links

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 RESULTS = (ROOT / "docs/results.md").read_text()
@@ -27,8 +25,8 @@ REAL = {
     "arguments that fail the schema": 3,
     "calls that the client never got": 5,
     "cut off by `max_tokens`": 6,
-    r"\*\*valid calls\*\*": 4,
-    "just the tool and the values that the prompt names, of 160": 9,
+    "**valid calls**": 4,
+    "exactly the requested call (160 prompts name one)": 9,
 }
 # Rows of the page on settings; its columns are calls, valid, cut off, just the values, unchanged.
 SETTINGS = {
@@ -58,9 +56,8 @@ def _cells(text: str, name: str) -> list[str]:
     return [cell.strip() for cell in line.split("|")]
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/results.md"])
-def test_a_page_has_the_figures_of_the_demo(page: str) -> None:
-    text = (ROOT / page).read_text().partition("## Random weights")[0]
+def test_a_page_has_the_figures_of_the_demo() -> None:
+    text = RESULTS.partition("## Random weights")[0]
     text = text[text.index("| of 260 requests") :]
     demo = _printed("260")
     assert list(demo) == ["vLLM", "vLLM, strict", "Enforcer"]
@@ -82,9 +79,8 @@ def test_pages_have_the_figures_of_the_real_model() -> None:
     rows = _printed("200")
     assert list(rows) == ["vLLM", "vLLM, strict", "Enforcer, open", "Enforcer"]
     shown = [rows[name] for name in ("vLLM", "vLLM, strict", "Enforcer")]
-    text = README[README.index("| of 200 requests") : README.index("| of 260 requests")]
     for name, column in REAL.items():
-        assert _cells(text, name) == [row[column].split(" of ")[0] for row in shown]
+        assert _cells(README, re.escape(name)) == [row[column].split(" of ")[0] for row in shown]
     decision = (ROOT / "docs/decisions/0024-objects-are-closed.md").read_text()
     for name, column in DECISION.items():
         assert _cells(decision, name) == [row[column].split(" of ")[0] for row in rows.values()]
@@ -120,3 +116,66 @@ def test_the_readme_says_what_the_page_of_results_says_that_it_costs() -> None:
         adds = [float(cell) for cell in found[1].split("|")]
         assert _cells(README, name) == [f"{adds[2]:.1f} and {adds[4]:.1f} ms"]
     assert told == [*masks, *shares, min(beside, key=float)]
+
+
+def _numbers(name: str) -> list[float]:
+    """Return the numbers of what a row of the README's table of alternatives leaves."""
+    told = _cells(README, re.escape(name))[0].replace("²", "")
+    words = {"two": "2", "eight": "8", "eighteen": "18"}
+    told = re.sub(r"\b(two|eighteen|eight)\b", lambda found: words[found[1]], told)
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", told)]
+
+
+def test_the_readme_says_what_pages_say_that_alternatives_leave() -> None:
+    demo = _printed("260")
+    strict, enforced = demo["vLLM, strict"], demo["Enforcer"]
+    kept, right = _cells(RESULTS, "right turns unchanged")[1].split(" of ")
+    assert _numbers("vLLM's strict mode, Kimi") == [
+        float(strict[COLUMNS["wrong ids"]]),
+        260,
+        float(strict[COLUMNS["empty replies"]]),
+        float(right) - float(kept),
+        float(right),
+    ]
+    assert [enforced[COLUMNS[each]] for each in ("wrong ids", "empty replies")] == ["0", "0"]
+
+    formats = (ROOT / "docs/formats.md").read_text()
+    untagged = re.findall(r"^\| (.*?) \| \*no tag\* \|", formats, re.MULTILINE)
+    measured = re.findall(r"^\| `(\w+)` \| \S+ \| (\d+)/(\d+)/\d+ \|", formats, re.MULTILINE)
+    others = [(int(calls), int(schema)) for name, calls, schema in measured if name != "kimi_k2"]
+    assert _numbers("strict mode, other formats") == [
+        sum(cell.count("`") // 2 for cell in untagged),
+        len([*(ROOT / "grammars").glob("*.toml")]),
+        sum(calls > 0 for calls, _ in others),
+        sum(schema > 0 for _, schema in others),
+    ]
+
+    first = [cell.split("(")[0].strip() for cell in _cells(RESULTS, "128 tools, unseen")]
+    assert _numbers("xgrammar: time") == [float(first[1]), 128, float(first[0])]
+
+    page = (ROOT / "bench/README.md").read_text()
+    names = ("right", "refused", "wrongly rejected", "wrongly accepted", "over 10 s")
+    any_order = "right in any order of properties"
+    peers = {
+        name: dict(zip(("ours", "llguidance", "xgrammar", "", "outlines"), figures, strict=True))
+        for name in (*names, any_order)
+        for figures in ([float(cell) for cell in _cells(page, name)],)
+    }
+    assert {peers[name]["ours"] for name in names[1:]} == {0}
+    assert peers[any_order]["ours"] == peers["right"]["ours"] == 60
+    assert _numbers("xgrammar: schemas") == [
+        60,
+        peers["wrongly accepted"]["xgrammar"],
+        peers["wrongly rejected"]["xgrammar"],
+    ]
+    assert _numbers("guidance (llguidance)") == [
+        peers["refused"]["llguidance"],
+        peers[any_order]["llguidance"],
+        60,
+    ]
+    assert _numbers("outlines (outlines-core)") == [
+        peers["refused"]["outlines"],
+        peers["over 10 s"]["outlines"],
+        10,
+        peers["wrongly accepted"]["outlines"],
+    ]

@@ -89,7 +89,7 @@ def test_no_link_leads_nowhere(page: Path) -> None:
     [
         ("vllm.md", False),
         ("vllm.md#front-ends-of-vllms-own", False),
-        ("#anything-else", False),
+        ("#you-use-the-library", False),
         ("reference/library.md#enforcer.Matcher", False),
         ("reference/library.md#enforcer.Nothing", True),
         ("nowhere.md", True),

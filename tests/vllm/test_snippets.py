@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -17,7 +18,7 @@ from enforcer.judging.replies import whole
 from enforcer.tools.doctor.answers import processes
 from tests.snippets import ROOT, blocks, commands, every
 from tests.test_examples import FOLDER, SAYS
-from tests.test_snippets import PYTHON, SERVED, says
+from tests.test_snippets import SERVED, says
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,20 +33,28 @@ _VLLM = (sys.executable, "-m", "vllm.entrypoints.cli.main")
 
 
 @pytest.mark.parametrize("page", SERVED)
-def test_the_python_of_a_page_runs(
-    page: str, tmp_path: Path, tiny_server: Server, request: pytest.FixtureRequest
+def test_the_python_of_a_page_runs(page: str, tmp_path: Path, tiny_server: Server) -> None:
+    says(page, tmp_path, {"8000": httpx.URL(tiny_server.url).port or 0})
+
+
+@pytest.mark.parametrize(
+    ("name", "server", "given"),
+    [
+        ("openai_client", "tiny_server", []),
+        ("openai_client", "processor_server", ["logits_processor"]),
+        ("completions", "tiny_server", []),
+        ("vllm_offline", None, []),
+    ],
+)
+def test_an_example_runs(
+    name: str, server: str | None, given: list[str], request: pytest.FixtureRequest
 ) -> None:
-    ports = {"8000": tiny_server}
-    if ":8001" in PYTHON[page]:
-        ports["8001"] = request.getfixturevalue("processor_server")
-    says(page, tmp_path, {named: httpx.URL(each.url).port or 0 for named, each in ports.items()})
-
-
-def test_the_script_with_openais_client(tiny_server: Server) -> None:
-    script = [sys.executable, str(FOLDER / "openai_client.py"), f"{tiny_server.url}/v1"]
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    url = [] if server is None else [f"{request.getfixturevalue(server).url}/v1"]
+    script = [sys.executable, str(FOLDER / f"{name}.py"), *url, *given]
+    environment = {**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
+    done = subprocess.run(script, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert re.fullmatch(SAYS["openai_client"], done.stdout), done.stdout
+    assert re.fullmatch(SAYS[name], done.stdout), done.stdout
 
 
 def test_the_first_server_and_its_first_request(
