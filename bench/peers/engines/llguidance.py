@@ -70,10 +70,10 @@ class LLGuidance:
         wrapped = llguidance.TokenizerWrapper(_Tokenizer(vocabulary))
         return cls(llguidance.LLTokenizer(wrapped, n_vocab=vocabulary.size))
 
-    def compile(self, schema: Any, defaults: dict[str, Any] | None = None) -> Grammar:
-        """Compile a schema, with its own options where none are given."""
+    def compile(self, schema: Any) -> Grammar:
+        """Compile a schema with llguidance's own options."""
         try:
-            text = llguidance.LLMatcher.grammar_from_json_schema(schema, defaults=defaults)
+            text = llguidance.LLMatcher.grammar_from_json_schema(schema)
         except ValueError as error:
             raise RefusedError(str(error)) from error
         matcher = llguidance.LLMatcher(self.tokenizer, text, log_level=0)
