@@ -11,11 +11,11 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from bench.formats import deviations
 from bench.formats.catalogue import FORMATS, ROWS
 from bench.formats.notes import NO_TAG, NOTES
 from bench.formats.vocabularies import WHOSE
 from enforcer.turn import dialects
+from tests.formats import deviations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,6 +1,6 @@
 """The fields of vLLM's requests, each under the part that it plays for an enforced reply.
 
-Owns: which fields have been considered. Must not know: how any of them is handled. `bench.compat`
+Owns: which fields have been considered. Must not know: how any of them is handled. `compat`
 names those of a version that stand in no list here: whoever adds one looks first whether it can end
 a reply inside a call, forbid what a reply must have, or replace the constraint.
 """

@@ -1,6 +1,6 @@
 """Runs a vLLM that has no CPU build yet, without a GPU.
 
-    python -m bench.newer_vllm 0.33.0 python -m pytest -m vllm tests/vllm
+    python -m tests.support.newer_vllm 0.33.0 python -m pytest -m vllm tests/vllm
 
 Its Python files, of the wheel for GPUs, over the compiled kernels of the CPU build that is
 installed: the API server, the scheduler, the structured outputs and the runners are the new
@@ -21,7 +21,7 @@ import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
-from bench.compat import CACHE, NoWheelError, unpacked
+from tests.support.compat import CACHE, NoWheelError, unpacked
 
 # Kernels that no CPU runs, and their sources: most of the wheel.
 _COMPILED = (".so", ".hpp", ".h", ".cuh", ".cu", "vllm-rs")

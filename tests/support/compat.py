@@ -1,4 +1,4 @@
-"""Does a version of vLLM still fit? `python -m bench.compat 0.33.0`.
+"""Does a version of vLLM still fit? `python -m tests.support.compat 0.33.0`.
 
 Owns: reading the sources of a vLLM that is not installed, and asserting statically
 whatever `enforcer.vllm` imports, replaces or relies upon there. Must not know: what
@@ -21,15 +21,15 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench.request_fields import CLASSES, CONSIDERED
-from bench.vllm_attributes import ATTRIBUTES
 from enforcer.vllm import fit, patches
+from tests.support.request_fields import CLASSES, CONSIDERED
+from tests.support.vllm_attributes import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-_OURS = Path(__file__).resolve().parents[1] / "enforcer" / "vllm"
-CACHE = Path(__file__).resolve().parents[1] / ".cache"
+_OURS = Path(__file__).resolve().parents[2] / "enforcer" / "vllm"
+CACHE = Path(__file__).resolve().parents[2] / ".cache"
 _FUNCTIONS = ast.FunctionDef | ast.AsyncFunctionDef
 # Ours in place of vLLM's: whatever is abstract there must be implemented here.
 _SUBCLASSES = {
@@ -242,7 +242,7 @@ def check(sources: Sources) -> Iterator[Finding]:
 def _considered(sources: Sources, dotted: str) -> Finding:
     """Look for public fields of a request that stand in no list of ours."""
     scope = sources.find(dotted)
-    what = f"the fields of {dotted} are in bench.request_fields"
+    what = f"the fields of {dotted} are in tests.support.request_fields"
     if not isinstance(scope, ast.ClassDef):
         return Finding(what, "there is no such class")
     named = {

@@ -1,4 +1,4 @@
-"""`python -m bench.rust_front_end.record BINARY FILE`: what the Rust front end sends.
+"""`python -m tests.support.rust_tags BINARY FILE`: what the Rust front end sends.
 
 Owns: the requests whose structural tags the tests read, and recording them from
 `vllm-rs render`, which needs no engine. Must not know: what the tags mean.

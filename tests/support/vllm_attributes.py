@@ -1,4 +1,4 @@
-"""Attributes of vLLM's classes that `enforcer.vllm` reads or sets; `bench.compat` checks them."""
+"""Attributes of vLLM's classes that `enforcer.vllm` reads or sets; `compat` checks them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records what clients send: `python -m bench.record_clients CLIENT FILE`.
+"""Records what clients send: `python -m tests.support.record_clients CLIENT FILE`.
 
 Owns: the file: one request a line. Must not know: the enforcer. `tests/vllm/test_clients.py`
 reads what it writes.
@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.agents import headless
-from bench.record_clients import stub
-from bench.record_clients.libraries import LIBRARIES
-from bench.record_clients.reduced import reduced
+from tests.support.record_clients import stub
+from tests.support.record_clients.libraries import LIBRARIES
+from tests.support.record_clients.reduced import reduced
 
 if TYPE_CHECKING:
-    from bench.record_clients.stub import Recorded
+    from tests.support.record_clients.stub import Recorded
 
 
 def record(client: str) -> Recorded:

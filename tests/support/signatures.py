@@ -1,4 +1,4 @@
-"""`python -m bench.signatures` writes the signatures on the pages of `docs/reference`.
+"""`python -m tests.support.signatures` writes the signatures on the pages of `docs/reference`.
 
 Each section of those pages names what the site describes from the docstrings. A reader of the
 checkout has a block of stubs there: signatures without the types of parameters, fields, and the
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     Documented = ast.ClassDef | ast.FunctionDef
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 _MOST_FIELDS = 12  # of more a page has a table
 PAGES = sorted((ROOT / "docs" / "reference").glob("*.md"))
 _SHOWN = re.compile(

@@ -1,6 +1,6 @@
 """Builds the wheel, audits it, and tests it in empty environments.
 
-`python -m bench.wheel python3.12 python3.13` installs it for each of these Pythons and runs
+`python -m tests.support.wheel python3.12 python3.13` installs it for each of these Pythons and runs
 `tests/machine` there, where no checkout is in the way; without a name, for the Python that runs
 this. `.github/workflows/release.yml` does the same in containers, for each kind of processor.
 """
@@ -16,7 +16,7 @@ import tempfile
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NEEDED = ("tests", "bench", "pyproject.toml")
 
 
