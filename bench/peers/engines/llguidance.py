@@ -6,7 +6,7 @@ Owns: how it is called. Must not know: what is timed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import llguidance
 
@@ -52,7 +52,6 @@ class _Matcher:
 @dataclass(frozen=True, slots=True)
 class _Grammar:
     compiled: Any
-    unenforced: ClassVar[tuple[str, ...]] = ()  # it refuses instead
 
     def matcher(self) -> Matcher:
         return _Matcher(self.compiled.deep_copy())
