@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 import tempfile
@@ -43,7 +42,6 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", type=Path, help="a folder; random weights otherwise")
-    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     os.environ.setdefault("ENFORCER_PREAMBLE_IDS", "3")  # the text of random weights says nothing
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, "--max-num-seqs", str(arguments.clients)))
@@ -61,20 +59,6 @@ def main() -> int:
             well = httpx.get(f"{server.url}/health", timeout=60).is_success
             numbers = metrics(server.url)
     failed = show(crowd.tally, sizes, numbers, arguments.minutes)
-    if arguments.json:
-        arguments.json.write_text(
-            json.dumps(
-                {
-                    "sent": crowd.tally.sent,
-                    "outcomes": {" ".join(key): n for key, n in crowd.tally.outcomes.items()},
-                    "calls": crowd.tally.calls,
-                    "wrong": crowd.tally.wrong,
-                    "memory": sizes,
-                    "metrics": numbers,
-                },
-                indent=1,
-            )
-        )
     return 0 if well and not failed and not crowd.tally.faults else 1
 
 

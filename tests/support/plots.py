@@ -1,4 +1,4 @@
-"""Draws tables of the docs as bars: `python -m bench.plots`.
+"""Draws tables of the docs as bars: `python -m tests.support.plots`.
 
 Owns: reading a table, and a chart of grouped bars as SVG. Must not know: how anything was measured.
 What a chart shows is what the page says: `tests/docs/test_plots.py` draws them anew.
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 PAGE = DOCS / "results.md"
 FOLDER = DOCS / "assets"
