@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from bench import random_model
+from bench.demo import random_model
 from bench.demo.servers import (
     ENFORCED,
     FREE,

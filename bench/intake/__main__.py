@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from bench import random_model
+from bench.demo import random_model
 from bench.demo.servers import ENFORCED, FREE
 from bench.intake import bodies, processes
 

@@ -22,7 +22,7 @@ from statistics import median
 
 from tokenizers import Tokenizer
 
-from bench import random_model
+from bench.demo import random_model
 from bench.demo.servers import ENFORCED, STRICT, Server, Setting, with_a_worker_process
 from bench.gpu import serving
 from bench.neighbours import MASKS_VARIABLE, STEP_VARIABLE, hostile

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from bench import random_model
+from bench.demo import random_model
 from bench.demo.servers import ENFORCED, FREE, Server, with_a_worker_process
 from bench.neighbours import hostile
 from bench.neighbours.__main__ import letters

@@ -22,7 +22,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from transformers import AutoTokenizer
 
 import enforcer
-from bench import processes, random_model
+from bench import processes
+from bench.demo import random_model
 from bench.demo.servers import ENFORCED, Server, with_a_worker_process
 from bench.neighbours import hostile
 from bench.neighbours.__main__ import letters

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from bench import random_model
+from bench.demo import random_model
 from bench.demo.servers import MODEL_NAME, free_port
 
 if TYPE_CHECKING:

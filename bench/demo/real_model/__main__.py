@@ -17,8 +17,8 @@ from rich.console import Console
 from transformers import PreTrainedTokenizerFast
 
 from bench.demo.__main__ import serve_all, until_interrupted
+from bench.demo.real_model import counting, weights, workload
 from bench.demo.servers import Setting
-from bench.real_model import counting, weights, workload
 from enforcer.judging.judge import Fault
 from enforcer.vocabulary import Vocabulary
 
@@ -43,7 +43,7 @@ SETTINGS = (
 
 def main() -> int:
     """Run the comparison and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m bench.real_model", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.demo.real_model", description=__doc__)
     parser.add_argument("--requests", type=int, default=200, help="how many to send (%(default)s)")
     parser.add_argument("--replies", type=Path, help="write prompts and replies to this file")
     options = parser.parse_args()

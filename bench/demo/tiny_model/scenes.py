@@ -4,7 +4,7 @@ Owns: the kinds of scene, the declarations, the history, and the reply that the
 model learns. Must not know: tokens, the chat template, servers.
 
 Two scenes in three are answered as they should be. The others show a failure whose
-cause can be read in the prompt (see `bench.tiny_model.asks`; "Start again" restarts
+cause can be read in the prompt (see `bench.demo.tiny_model.asks`; "Start again" restarts
 the index, "both" repeats an id, a tool of the history is called although it is no
 longer declared), and a few have none, as in life.
 """
@@ -15,9 +15,9 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bench.tiny_model.asks import Ask, Flaw, ask, slipped, spell, unasked
-from bench.tiny_model.catalogue import TOOLS, Tool
-from bench.tiny_model.words import PLAIN
+from bench.demo.tiny_model.asks import Ask, Flaw, ask, slipped, spell, unasked
+from bench.demo.tiny_model.catalogue import TOOLS, Tool
+from bench.demo.tiny_model.words import PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from bench.tiny_model.scenes import Kind, Scene, scene
+from bench.demo.tiny_model.scenes import Kind, Scene, scene
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

@@ -1,4 +1,4 @@
-"""Count how the tiny model fails, unconstrained: `python -m bench.tiny_model.measure`.
+"""Count how the tiny model fails, unconstrained: `python -m bench.demo.tiny_model.measure`.
 
 Owns: generation with transformers over the demo's requests, and the table of what
 went wrong. Must not know: how a failure is recognised.
@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from bench.tiny_model.judge import BAD_CALL, Failure, failures
-from bench.tiny_model.requests import MIX, generate
-from bench.tiny_model.scenes import Kind
-from bench.tiny_model.train import FOLDER
+from bench.demo.tiny_model.judge import BAD_CALL, Failure, failures
+from bench.demo.tiny_model.requests import MIX, generate
+from bench.demo.tiny_model.scenes import Kind
+from bench.demo.tiny_model.train import FOLDER
 from enforcer import Enforcer, Vocabulary
 from enforcer.hf import TransformersLogitsProcessor
 

@@ -16,7 +16,7 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, pre_token
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from bench.tiny_model.scenes import Reply
+    from bench.demo.tiny_model.scenes import Reply
 
 # Name to "special" flag, as Kimi K2's own tokenizer has them: those of tools and
 # thinking are not flagged. The order is that of the real ids.

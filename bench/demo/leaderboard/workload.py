@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bench.leaderboard import published
-from bench.real_model.workload import MODEL_NAME
+from bench.demo.leaderboard import published
+from bench.demo.real_model.workload import MODEL_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from bench.leaderboard.published import Question
+    from bench.demo.leaderboard.published import Question
 
 MAX_TOKENS = 256
 # Category, first and last question, `tool_choice`.

@@ -14,8 +14,8 @@ import json
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bench.tiny_model.catalogue import SLOT, Schema, Tool
-from bench.tiny_model.words import ASIDES, NUMBER_WORDS, STRAYS, VALUES
+from bench.demo.tiny_model.catalogue import SLOT, Schema, Tool
+from bench.demo.tiny_model.words import ASIDES, NUMBER_WORDS, STRAYS, VALUES
 
 if TYPE_CHECKING:
     from random import Random

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.table import Table
 
-from bench.leaderboard import published
+from bench.demo.leaderboard import published
 from enforcer.judging.judge import Fault, judge
 from enforcer.judging.rules import IdRule, ReplyRules
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from bench.leaderboard.workload import Request
+    from bench.demo.leaderboard.workload import Request
     from enforcer.judging.replies import ChatReply
     from enforcer.vocabulary import Vocabulary
 
