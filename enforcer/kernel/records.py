@@ -385,6 +385,7 @@ OUT_OF_BOUNDS = "an index of the kernel is out of bounds"
 LONGEST = 256  # bytes of a token in a trie; a walk takes up to 600 bytes of stack a byte
 FIRST_WORDS = 384  # of a new arena
 FIRST_STATES = 40  # of a new list of past states
+FIRST_IDS = 128  # of a new list of accepted token ids
 
 MOST_TRIED = 50_000  # steps of all searches for a row or an accepted token id
 
@@ -394,9 +395,10 @@ ENDING_LEVELS = cython.declare(cython.int, 8)  # nested objects and arrays that 
 
 MOST_DIFFERING = 1_536  # words
 
-# `base` of a row that no wide row is the base of: an empty row, and that of the digits.
+# `base` of a row that no wide row is the base of: an empty row, that of the digits, or none.
 NO_BASE = cython.declare(cython.Py_ssize_t, -1)
 DIGITS_BASE = cython.declare(cython.Py_ssize_t, -2)
+WHOLE_ROW = cython.declare(cython.Py_ssize_t, -3)
 
 
 def run_cinits(self, *arguments):

@@ -54,8 +54,10 @@ from enforcer.kernel.tokens import (
     are_equal,
     clear_row,
     differing,
+    keep_whole,
     write_common,
     write_row,
+    write_whole,
     write_words,
 )
 from enforcer.kernel.values import legal_groups, step, take_marker
@@ -259,6 +261,9 @@ def read_cached(t: MatcherState, key: cython.longlong[::1], words: i64) -> cytho
             continue
         kept = cython.cast(CachedRow, found)
         if kept.words == words and are_equal(kept.data, key, words):
+            if kept.base == WHOLE_ROW:
+                write_whole(t.row, kept.data, words, t.tree.words)
+                return True
             if kept.base == NO_BASE:
                 clear_row(t.row, t.tree.words)
             else:
@@ -542,7 +547,7 @@ def ending_row(t: MatcherState, stop: index):
 
 @cython.cfunc
 def cache_present(t: MatcherState, scratch: Scratch, words: i64):
-    """Cache the present row under its configuration, unless it differs much from all bases."""
+    """Cache the present row under its configuration: as differences, if they are few."""
     count = differences(t, scratch)
     if t.base == NO_BASE and count > _MANY_DIFFERING:
         t.base = DIGITS_BASE
@@ -552,15 +557,19 @@ def cache_present(t: MatcherState, scratch: Scratch, words: i64):
             differences(t, scratch)
         else:
             count = of_digits
-    if count > MOST_DIFFERING:
-        return
-    kept = CachedRow(t.base, words, count)
+    is_whole: cython.bint = count > MOST_DIFFERING
+    if is_whole:
+        count = (t.tree.words + 1) >> 1
+    kept = CachedRow(WHOLE_ROW if is_whole else t.base, words, count)
     for i in range(words):
         kept.data[i] = scratch.key[i]
-    for i in range(count):
-        place = cython.cast(cython.longlong, scratch.places[i])
-        word = cython.cast(cython.longlong, t.row[place]) & LOW_HALF
-        kept.data[words + i] = place << 32 | word
+    if is_whole:
+        keep_whole(t.row, kept.data, words, t.tree.words)
+    else:
+        for i in range(count):
+            place = cython.cast(cython.longlong, scratch.places[i])
+            word = cython.cast(cython.longlong, t.row[place]) & LOW_HALF
+            kept.data[words + i] = place << 32 | word
     t.tables.cache_row(scratch.key[0] & (SLOTS - 1), kept)
 
 

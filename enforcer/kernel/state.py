@@ -15,12 +15,8 @@ from enforcer.kernel.tables import Tables
 from enforcer.kernel.tokens import Scratch, Tree
 from enforcer.kernel.turn import TurnFields
 
-_FIRST_IDS = 128
 _FIRST_ENDING = 64
 _PLACES = 8
-
-# A copy takes half as long as a new array: its format is checked but once.
-_NEW_STATES: State[::1] = new_states(FIRST_STATES)
 
 
 @cython.final
@@ -195,9 +191,9 @@ class MatcherState:
         self.calls = 0
         self.resting = 0
         self.unread = 0
-        self.arena = new_words(FIRST_WORDS)
-        self.past = _NEW_STATES.copy()
-        self.accepted = np.zeros(_FIRST_IDS, np.int32)
+        self.arena = tree.blank_words.copy() if cython.compiled else new_words(FIRST_WORDS)
+        self.past = tree.blank_states.copy()
+        self.accepted = tree.blank_ids.copy()
         self.target = None
         self.length = 0
         self.collected = 0

@@ -92,6 +92,33 @@ def write_words(target: cython.int[::1], words: cython.longlong[::1], first: ind
 @cython.cfunc
 @cython.boundscheck(False)
 @cython.exceptval(check=False)
+def keep_whole(
+    row: cython.int[::1], words: cython.longlong[::1], first: index, count: index
+) -> cython.void:
+    """Write a row's words in pairs, the second of each into the upper half."""
+    for i in range(count):
+        word = cython.cast(cython.longlong, row[i])
+        if i & 1:
+            words[first + (i >> 1)] |= word << 32
+        else:
+            words[first + (i >> 1)] = word & LOW_HALF
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
+def write_whole(
+    target: cython.int[::1], words: cython.longlong[::1], first: index, count: index
+) -> cython.void:
+    """Write a row that `keep_whole` has kept."""
+    for i in range(count):
+        word = words[first + (i >> 1)]
+        target[i] = low_half(word >> 32 if i & 1 else word)
+
+
+@cython.cfunc
+@cython.boundscheck(False)
+@cython.exceptval(check=False)
 def are_equal(one: cython.longlong[::1], other: cython.longlong[::1], words: index) -> cython.bint:
     """Return whether two arrays begin with the same words."""
     for i in range(words):
@@ -304,9 +331,11 @@ class CachedRow:
     """A bitmask row of a configuration, as what differs from another row.
 
     Attributes:
-        base: the number of the other row, a wide one; or `NO_BASE` (without a bit), `DIGITS_BASE`.
+        base: the number of the other row, a wide one; or `NO_BASE` (without a bit), `DIGITS_BASE`,
+            `WHOLE_ROW` for none.
         words: how many words the configuration has; see `rows.configuration`.
-        data: them; then each word of the row that differs, and its place in the upper half.
+        data: them; then each word of the row that differs, and its place in the upper half; or
+            two of a whole row's.
 
     """
 
@@ -349,10 +378,15 @@ class Tree:
         raw_free: that of raw text; of Python's strings, that of one between apostrophes.
         digits: the row of the tokens that are digits.
         writes: for each byte whether it is a token of the trie.
+        blank_words, blank_states, blank_ids: arrays that a new text copies, which takes half as
+            long as to make them, since the format of their elements is checked but once.
 
     """
 
     trie: Trie
+    blank_words: cython.longlong[::1]
+    blank_states: State[::1]
+    blank_ids: cython.int[::1]
     writes: cython.uchar[::1]
     text0: cython.const_int[::1]
     text: cython.const_uchar[::1]
@@ -401,6 +435,9 @@ class Tree:
         order: cython.const_int[::1],
     ):
         self.trie = trie
+        self.blank_words = new_words(FIRST_WORDS)
+        self.blank_states = new_states(FIRST_STATES)
+        self.blank_ids = np.zeros(FIRST_IDS, np.int32)
         self.text0 = text0
         self.text = text
         self.words = words

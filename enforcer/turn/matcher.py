@@ -381,7 +381,7 @@ class Matcher:
         step = None if now.shared is None else self._transitions.told(token_id, now.shared)
         if step is None:
             step = self._step(token_id)
-            if step is not None and step is not now:
+            if step is not None and step is not now and step.grammar is None:
                 step = self._transitions.share(step)
                 self._transitions.lead(token_id, now, step)
         return step

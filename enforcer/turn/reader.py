@@ -159,6 +159,10 @@ class TokenReader:
             counts: whether text is counted, as it is while a call is demanded.
 
         """
+        begins = None if now.shared is None else now.shared.begins.get(token_id)
+        if begins is not None:
+            self._use_headers(now.calls)
+            return self._begun(now, begins, token_id)
         vocabulary = self._table.vocabulary
         if token_id in vocabulary.control_ids:
             return self._special(now, token_id)
@@ -171,10 +175,6 @@ class TokenReader:
             is_owed = counts and self._envelope.due is Due.CALL and not now.calls
             if not is_owed and now.row.text and self._stays(now, data):
                 return now
-            begins = None if now.shared is None else now.shared.begins.get(token_id)
-            if begins is not None:
-                self._use_headers(now.calls)
-                return self._begun(now, begins, token_id)
             self._load(now)
             found = self._read(now, data, 0, token_id)
             if found is not None and is_owed and self._turn.has_said:

@@ -1,4 +1,4 @@
-"""The official clients go through a whole loop: ask, call, result, answer."""
+"""Tests of the official SDKs against a server: whole tool loops, and shortened calls."""
 
 from __future__ import annotations
 
@@ -13,18 +13,41 @@ import pytest
 from bench.demo.servers import MODEL_NAME
 from bench.demo.tiny_model.requests import generate
 from bench.demo.tiny_model.scenes import Kind
+from tests.vllm_servers import sample
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from bench.demo.servers import Server
 
 
 pytestmark = pytest.mark.vllm
+
+FINISH = {"vllm_xargs": {"enforcer": "finish"}, "temperature": 0}
+FEW = 30  # tokens; the call that the model would make takes 38
 
 
 def _request() -> tuple[Any, Any, dict[str, Any]]:
     request = next(iter(generate(1, seed=5, mix={Kind.SINGLE_CALL: 1})))
     schemas = {tool["function"]["name"]: tool["function"] for tool in request.body["tools"]}
     return request.body["messages"], request.body["tools"], schemas
+
+
+def _shortened(server: Server) -> float:
+    return sample(server.url, "enforcer_turns_shortened_total")
+
+
+def _check_calls(calls: list[tuple[str, str]], schemas: Mapping[str, Any]) -> None:
+    assert calls
+    for name, arguments in calls:
+        jsonschema.validate(json.loads(arguments), schemas[name].get("parameters", {}))
+
+
+def _anthropic_tools(schemas: Mapping[str, Any]) -> list[dict[str, Any]]:
+    return [
+        {"name": f["name"], "input_schema": f.get("parameters") or {"type": "object"}}
+        for f in schemas.values()
+    ]
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -70,10 +93,7 @@ def test_anthropic(tiny_server: Server, stream: bool) -> None:
         "model": MODEL_NAME,
         "max_tokens": 200,
         "extra_body": {"temperature": 0},
-        "tools": [
-            {"name": f["name"], "input_schema": f.get("parameters") or {"type": "object"}}
-            for f in schemas.values()
-        ],
+        "tools": _anthropic_tools(schemas),
     }
     choice: Any = {"type": "any"}
     if stream:
@@ -83,9 +103,7 @@ def test_anthropic(tiny_server: Server, stream: bool) -> None:
         answer = client.messages.create(messages=messages, tool_choice=choice, **sent)
     assert answer.stop_reason == "tool_use"
     calls = [block for block in answer.content if block.type == "tool_use"]
-    assert calls
-    for call in calls:
-        jsonschema.validate(call.input, schemas[call.name].get("parameters", {}))
+    _check_calls([(call.name, json.dumps(call.input)) for call in calls], schemas)
     results: list[Any] = [
         {"type": "tool_result", "tool_use_id": call.id, "content": "done"} for call in calls
     ]
@@ -105,3 +123,77 @@ def test_anthropic(tiny_server: Server, stream: bool) -> None:
     )
     assert last.stop_reason == "end_turn"
     assert not [block for block in last.content if block.type == "tool_use"]
+
+
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize("choice", ["auto", "required"])
+@pytest.mark.parametrize(("most", "is_shortened"), [(FEW, True), (200, False)])
+def test_openai_shows_whether_a_call_was_shortened(
+    tiny_server: Server, stream: bool, choice: Any, most: int, is_shortened: bool
+) -> None:
+    messages, tools, schemas = _request()
+    client = openai.OpenAI(base_url=f"{tiny_server.url}/v1", api_key="-", max_retries=0)
+    sent: dict[str, Any] = {"messages": messages, "tools": tools, "tool_choice": choice}
+    sent |= {"model": MODEL_NAME, "max_tokens": most, "extra_body": FINISH}
+    if stream:
+        with client.chat.completions.stream(**sent) as events:
+            # The SDK leaves fields that it does not know out of the final completion.
+            chunks = [event.chunk for event in events if event.type == "chunk"]
+            reply = events.get_final_completion().choices[0]
+        (last,) = (each for chunk in chunks for each in chunk.choices if each.finish_reason)
+        shown = last.model_extra
+    else:
+        reply = client.chat.completions.create(**sent).choices[0]
+        shown = reply.model_extra
+    # A whole turn may have the token id there that ended it.
+    assert (shown["stop_reason"] == "finish_within_budget") is is_shortened
+    assert reply.finish_reason == "tool_calls"
+    _check_calls(
+        [(each.function.name, each.function.arguments) for each in reply.message.tool_calls],
+        schemas,
+    )
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_openai_responses_take_a_shortened_call(tiny_server: Server, stream: bool) -> None:
+    messages, _, schemas = _request()
+    client = openai.OpenAI(base_url=f"{tiny_server.url}/v1", api_key="-", max_retries=0)
+    tools = [{"type": "function", **function} for function in schemas.values()]
+    sent: dict[str, Any] = {"input": messages, "tools": tools, "tool_choice": "required"}
+    sent |= {"model": MODEL_NAME, "max_output_tokens": FEW, "extra_body": FINISH}
+    before = _shortened(tiny_server)
+    if stream:
+        with client.responses.stream(**sent) as events:
+            events.until_done()
+            answer = events.get_final_response()
+    else:
+        answer = client.responses.create(**sent)
+    assert _shortened(tiny_server) == before + 1
+    assert answer.status == "completed"  # nothing shows that it was shortened
+    calls = [item for item in answer.output if item.type == "function_call"]
+    _check_calls([(call.name, call.arguments) for call in calls], schemas)
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_anthropic_takes_a_shortened_call(tiny_server: Server, stream: bool) -> None:
+    messages, _, schemas = _request()
+    client = anthropic.Anthropic(base_url=tiny_server.url, api_key="-", max_retries=0)
+    sent: dict[str, Any] = {
+        "model": MODEL_NAME,
+        "messages": messages,
+        "tools": _anthropic_tools(schemas),
+        "tool_choice": {"type": "any"},
+        "max_tokens": FEW,
+        "extra_body": FINISH,
+    }
+    before = _shortened(tiny_server)
+    if stream:
+        with client.messages.stream(**sent) as events:
+            answer = events.get_final_message()
+    else:
+        answer = client.messages.create(**sent)
+    assert _shortened(tiny_server) == before + 1
+    assert answer.stop_reason == "tool_use"  # nothing shows that it was shortened
+    assert answer.stop_sequence is None
+    calls = [block for block in answer.content if block.type == "tool_use"]
+    _check_calls([(call.name, json.dumps(call.input)) for call in calls], schemas)
