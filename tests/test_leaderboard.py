@@ -11,12 +11,12 @@ import pytest
 
 pytest.importorskip("rich")
 
-from bench.leaderboard import __main__ as command
-from bench.leaderboard import counting, published, workload
-from bench.leaderboard.counting import Outcome
-from bench.leaderboard.published import Question
-from bench.leaderboard.workload import Request
-from bench.real_model import weights
+from bench.demo.leaderboard import __main__ as command
+from bench.demo.leaderboard import counting, published, workload
+from bench.demo.leaderboard.counting import Outcome
+from bench.demo.leaderboard.published import Question
+from bench.demo.leaderboard.workload import Request
+from bench.demo.real_model import weights
 from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import small
@@ -192,7 +192,7 @@ def test_outcomes_are_kept_and_compared_again(
     monkeypatch.setattr(
         workload, "requests", lambda *_: [Request(replace(ADD, id=f"{at}"), "auto") for at in "ab"]
     )
-    arguments = ["bench.leaderboard", "--ways", "strict,enforcer", "--env", "A=b=c"]
+    arguments = ["bench.demo.leaderboard", "--ways", "strict,enforcer", "--env", "A=b=c"]
     monkeypatch.setattr("sys.argv", [*arguments, "--out", f"{tmp_path}"])
     assert command.main() == 0
     assert environments == [(), (("A", "b=c"),)]
@@ -202,7 +202,7 @@ def test_outcomes_are_kept_and_compared_again(
     last = None
     assert command.main() == 0
     files = [f"{tmp_path}/reference {name}.json" for name in ("strict", "enforcer A=b=c")]
-    monkeypatch.setattr("sys.argv", ["bench.leaderboard", *files, "--differences"])
+    monkeypatch.setattr("sys.argv", ["bench.demo.leaderboard", *files, "--differences"])
     assert command.main() == 0
     assert 'won  b (auto): "{\\"a\\": " then "3}" | "1}"' in capsys.readouterr().out
 
@@ -212,6 +212,6 @@ def test_a_package_that_is_not_installed_is_said(
 ) -> None:
     published.questions.cache_clear()
     monkeypatch.setattr(published, "find_spec", lambda _: None)
-    monkeypatch.setattr("sys.argv", ["bench.leaderboard"])
+    monkeypatch.setattr("sys.argv", ["bench.demo.leaderboard"])
     assert command.main() == 1
     assert "install bfcl-eval" in capsys.readouterr().err

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from bench import wheel as wheel_command
 from tests.snippets import PAGES
+from tests.support import wheel as wheel_command
 
 if TYPE_CHECKING:
     from subprocess import CompletedProcess

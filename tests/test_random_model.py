@@ -17,8 +17,8 @@ transformers = pytest.importorskip("transformers")
 torch = pytest.importorskip("torch")
 tiktoken = pytest.importorskip("tiktoken")
 
-from bench import byte_pairs, random_model  # noqa: E402 - they need what is asked for above
-from bench.tiny_model import chat  # noqa: E402
+from bench.demo import byte_pairs, random_model  # noqa: E402 - they need what is asked for above
+from bench.demo.tiny_model import chat  # noqa: E402
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tiktoken.core import Encoding
     from tokenizers import Tokenizer
 
-    from bench.byte_pairs import BytePairs
+    from bench.demo.byte_pairs import BytePairs
 
 
 TEXTS = [

@@ -13,8 +13,8 @@ import pytest
 
 pytest.importorskip("rich")
 
-from bench.real_model import __main__ as demo
-from bench.real_model import counting, weights, workload
+from bench.demo.real_model import __main__ as demo
+from bench.demo.real_model import counting, weights, workload
 from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import small
@@ -141,7 +141,7 @@ def test_the_enforcers_calls_are_valid_and_stocks_are_not() -> None:
     except weights.WeightsError as error:
         pytest.skip(f"no weights: {error}")
     done = subprocess.run(
-        [sys.executable, "-m", "bench.real_model", "--requests", "40"],
+        [sys.executable, "-m", "bench.demo.real_model", "--requests", "40"],
         cwd=weights.ROOT,
         capture_output=True,
         text=True,

@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from bench.tiny_model import requests
-from bench.tiny_model.asks import Flaw, ask, unasked
-from bench.tiny_model.catalogue import TOOLS
-from bench.tiny_model.judge import BAD_CALL, Failure, failures
-from bench.tiny_model.scenes import Kind, scene
+from bench.demo.tiny_model import requests
+from bench.demo.tiny_model.asks import Flaw, ask, unasked
+from bench.demo.tiny_model.catalogue import TOOLS
+from bench.demo.tiny_model.judge import BAD_CALL, Failure, failures
+from bench.demo.tiny_model.scenes import Kind, scene
 from tests.shared_data import shared
 
 pytestmark = pytest.mark.slow
@@ -25,12 +25,12 @@ pytestmark = pytest.mark.slow
 transformers = pytest.importorskip("transformers")
 torch = pytest.importorskip("torch")
 
-from bench.tiny_model import chat, measure, train  # noqa: E402 - they need what is asked for above
+from bench.demo.tiny_model import chat, measure, train  # noqa: E402 - they need what is asked for above
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from bench.tiny_model.catalogue import Tool
+    from bench.demo.tiny_model.catalogue import Tool
 
 
 ROOT = Path(__file__).parents[1]
@@ -244,7 +244,7 @@ def test_only_the_kinds_of_a_mix_are_sent() -> None:
 
 
 def test_the_request_side_needs_no_torch() -> None:
-    code = "import sys; import bench.tiny_model.requests; print(*sys.modules)"
+    code = "import sys; import bench.demo.tiny_model.requests; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
     )

@@ -1,6 +1,9 @@
-"""The demo: one tiny model, served three ways, asked the same questions.
+"""The demos and the models that they serve; nothing here imports another part of `bench`.
 
-`servers` starts vLLM, `enforcer.tools.verify` talks to it and judges what came back,
-`transparency` compares turns, `table` prints it all. `python -m bench.demo`, or
-`make demo`, runs them in that order.
+`python -m bench.demo` (`make demo`) serves the tiny model three ways and asks the same questions:
+`servers` starts vLLM, `workload` has the requests, `enforcer.tools.verify` sends them and judges
+the replies, `transparency` compares turns, `table` prints the counts.
+
+`real_model` and `leaderboard` do so with SmolLM2-135M-Instruct; `tiny_model` trains the model in
+`bench/models`; `random_model` and `byte_pairs` write models with random weights.
 """

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bench.demo.servers import MODEL_NAME
-from bench.tiny_model import requests
+from bench.demo.tiny_model import requests
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,17 +20,6 @@ if TYPE_CHECKING:
     from enforcer.judging.replies import ChatReply
     from enforcer.vocabulary import Vocabulary
 
-# Column to what it counts; all count replies.
-COLUMNS: Mapping[str, str] = {
-    "calls": "complete, with calls",
-    "undeclared": "with a call to a tool that the request does not declare",
-    "schema": "with arguments that fail the tool's schema",
-    "lost": "complete, in which the model began more calls than the client got",
-    "leaked": "with a marker in the content",
-    "choice": "that did not do what `tool_choice` demands",
-    "failed": "refused, or ended by an error",
-    "cut off": "ended by `max_tokens`",
-}
 WRONG = ("undeclared", "schema", "lost", "leaked", "choice", "failed")
 
 
@@ -40,7 +29,15 @@ def count(
     bodies: Sequence[Mapping[str, Any]],
     replies: Sequence[ChatReply],
 ) -> Counter[str]:
-    """Count the replies that each column is about; one may count in several."""
+    """Count the replies that each column is about; one may count in several.
+
+    Returns:
+        `calls`: complete, with calls; `undeclared`, `schema`: with such a call; `lost`: complete,
+        with fewer calls than the model began; `leaked`: with a marker in the
+        content; `choice`: not what `tool_choice` demands; `failed`: refused, or ended by an error;
+        `cut off`: ended by `max_tokens`.
+
+    """
     found: Counter[str] = Counter()
     for body, reply in zip(bodies, replies, strict=True):
         found.update(_columns(row, vocabulary, body, reply))

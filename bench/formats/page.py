@@ -8,14 +8,13 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from bench.formats import deviations
 from bench.formats.catalogue import FORMATS, ROWS
 from bench.formats.notes import NO_TAG, NOTES
 from bench.formats.vocabularies import WHOSE
 from enforcer.turn import dialects
+from tests.formats import deviations
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -25,14 +24,9 @@ if TYPE_CHECKING:
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "formats.md"
 TEMPLATE = Path(__file__).with_name("page.md")
 RESULTS = Path(__file__).with_name("results.json")
-MASKS = Path(__file__).with_name("masks.json")
 WAYS = ("stock", "strict", "enforced", "drafts")
 _WRONG = ("undeclared", "schema", "lost")
 _RIGHT = ("calls", "cut off")
-_TIMES = (
-    *(("known", "text"), ("known", "header"), ("new", "header")),
-    *(("known", "start"), ("new", "start")),
-)
 _STREAMED = "streamed, "  # how a misreading of streams alone begins
 _SPECIAL = re.compile(r"[|<>&*\\`\[\]~!#^+]")  # to a reader of Markdown or of HTML
 
@@ -73,37 +67,14 @@ def _row(*cells: str) -> str:
     return " ".join(("|", *(f"{cell} |" if cell else "|" for cell in cells)))
 
 
-def masks(measured: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
-    """Write the times of masks as a table in Markdown: K2's, and the others' median and maximum."""
-    lines = [
-        "| format | text | header | header, new | start | start, new |",
-        "|---|---:|---:|---:|---:|---:|",
-    ]
-    others = [name for name in measured if name != "kimi_k2"]
-    for label, names, pick in (
-        ("`kimi_k2`", ["kimi_k2"], max),
-        ("others, median", others, median),
-        ("others, maximum", others, max),
-    ):
-        if names:
-            figures = [
-                pick([measured[name][tools][part] for name in names]) for tools, part in _TIMES
-            ]
-            lines.append(_row(label, *(f"{figure:.0f}" for figure in figures)))
-    return "\n".join(lines)
-
-
 def page(results: Mapping[str, Mapping[str, Any]]) -> str:
     """Write the whole page."""
     known = [dialects.load(name) for name in dict.fromkeys((*FORMATS, *dialects.available()))]
-    measured = json.loads(MASKS.read_text(encoding="utf-8"))
     return TEMPLATE.read_text(encoding="utf-8").format(
         rows="\n".join(map(_format, known)),
         differs="\n".join(_differs()),
         refused="\n".join(_refused()),
         table=table(results),
-        machine=measured["machine"],
-        masks=masks(measured["masks"]),
     )
 
 

@@ -25,8 +25,9 @@ from typing import TYPE_CHECKING, Any
 
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers
 
-from bench import byte_pairs, npm_tokenizers
-from bench.byte_pairs import BytePairs
+from bench import npm_tokenizers
+from bench.demo import byte_pairs
+from bench.demo.byte_pairs import BytePairs
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -9,10 +9,10 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bench.tiny_model.judge import BAD_CALL, Failure, failures
-from bench.tiny_model.measure import turns
-from bench.tiny_model.requests import generate
-from bench.tiny_model.train import FOLDER
+from bench.demo.tiny_model.judge import BAD_CALL, Failure, failures
+from bench.demo.tiny_model.measure import turns
+from bench.demo.tiny_model.requests import generate
+from bench.demo.tiny_model.train import FOLDER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from bench import random_model
+from bench.demo import random_model
 
 if TYPE_CHECKING:
     from pathlib import Path

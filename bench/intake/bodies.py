@@ -6,7 +6,6 @@ Owns: which tools, and the bytes that are posted. Must not know: servers, what i
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import dataclass
 from itertools import count, islice
 from typing import TYPE_CHECKING, Any
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
 
 SIZES = (0, 1, 32, 128, 512)
 HIDDEN = "hide_tools"  # a variable of the chat template
-_REPEATS = 50
 
 _marks = count()
 
@@ -59,15 +57,6 @@ class Load:
         messages = [{"role": "user", "content": "What is the weather in Oslo?"}]
         options = {"model": MODEL_NAME, "max_tokens": 1, "temperature": 0, "stream": self.stream}
         return json.dumps({"messages": messages} | options | declared | more).encode()
-
-    def loads_ms(self) -> float:
-        """Return the processor time of one `json.loads` of a body: milliseconds, the least."""
-        body, spent = self.body(), []
-        for _ in range(_REPEATS):
-            begun = time.thread_time()
-            json.loads(body)
-            spent.append(time.thread_time() - begun)
-        return min(spent) * 1e3
 
 
 def loads(sizes: Sequence[int]) -> tuple[str, list[Load]]:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from transformers import AutoTokenizer
 
 import enforcer
-from bench import random_model
+from bench.demo import random_model
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from bench.matrix import cells, modes
 from bench.matrix.proxy import PROVIDERS, proxy

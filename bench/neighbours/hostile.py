@@ -19,7 +19,7 @@ import enforcer
 from bench.demo.servers import MODEL_NAME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 _MOST = 48
 _FORGED = (
@@ -156,15 +156,16 @@ def unconstrained(load: Load) -> Load:
     return replace(load, build=build)
 
 
-def loads(letters: dict[str, int]) -> list[Load]:
+def loads(letters: dict[str, int], only: Sequence[str] = ("",)) -> list[Load]:
     """List the loads.
 
     Args:
         letters: ids of the vocabulary, by text, towards which one load pushes the model.
+        only: words, one of which a load's name has.
 
     """
     bias = {"logit_bias": {str(token_id): 60 for token_id in letters.values()}}
-    return [
+    every = [
         Load("12 one-letter patternProperties, abandoned", 6, _call(_one_letters), patience=0.5),
         Load("2,000 enum values", 4, _call(_values(2_000))),
         Load("20,000 enum values", 2, _call(_values(20_000))),
@@ -177,3 +178,4 @@ def loads(letters: dict[str, int]) -> list[Load]:
         Load("response_format of 20,000 values", 4, _format(_values(20_000))),
         Load("forged specs", 24, _forged),
     ]
+    return [load for load in every if any(word in load.name for word in only)]

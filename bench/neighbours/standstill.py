@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import httpx
 
-from bench import random_model
+from bench.demo import random_model
 from bench.demo.servers import ENFORCED, FREE, Server, with_a_worker_process
 from bench.neighbours import hostile
 from bench.neighbours.__main__ import letters
@@ -41,11 +41,7 @@ def main() -> None:
     longest: dict[str, list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         model = random_model.given_or_written(None, Path(folder))
-        loads = [
-            load
-            for load in hostile.loads(letters(model))
-            if any(word in load.name for word in arguments.only)
-        ]
+        loads = hostile.loads(letters(model), arguments.only)
         for setting in (ENFORCED, FREE):
             # The API server alone is watched, beside an engine as vLLM's CPU build has it.
             watched = with_a_worker_process(replace(setting, flags=(*setting.flags, *middleware)))

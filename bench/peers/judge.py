@@ -49,7 +49,6 @@ class Outcome:
         first_mask: seconds from the schema to the first mask; 0 if there was none.
         masks: seconds of each further mask along the valid instances, accepting the id before it
             included, since some engines do the work there.
-        unenforced: what the engine said it would not hold to.
 
     """
 
@@ -59,7 +58,6 @@ class Outcome:
     detail: str = ""
     first_mask: float = 0.0
     masks: list[float] = field(default_factory=list)
-    unenforced: tuple[str, ...] = ()
 
 
 def judge(engine: Engine, vocabulary: Vocabulary, case: Case) -> Outcome:
@@ -92,7 +90,6 @@ def judge(engine: Engine, vocabulary: Vocabulary, case: Case) -> Outcome:
         detail[:_REASON],
         first_mask,
         walk.seconds,
-        grammar.unenforced,
     )
 
 

@@ -7,14 +7,12 @@ verdicts on instances, tables.
 from __future__ import annotations
 
 import json
-import os
 import queue
 import subprocess
 import sys
 import threading
 import time
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from bench.peers.cases import lines
@@ -22,12 +20,10 @@ from bench.peers.judge import Verdict
 from bench.processes import peak, processor
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from bench.peers.cases import Case
 
-# Packages that only this measurement needs, and that are not to be among the others.
-FOLDER = Path(__file__).resolve().parents[2] / ".peers"
 _START = 300.0  # seconds until an engine has read a vocabulary
 _LOOK = 0.2  # seconds between two looks at what a process has used
 _PATIENCE = 10  # times longer may a process sleep than compute
@@ -42,8 +38,7 @@ class Measured:
     """What was measured of one engine.
 
     Attributes:
-        ready: what its process said of itself: `versions`, `vocabulary`, `ids`, `mib` before the
-            first case.
+        ready: what its process said of itself: the `version` of its package.
         outcomes: one for each case, as `bench.peers.judge.Outcome` has it.
         peak: MiB that a process of it has held at most.
 
@@ -62,14 +57,12 @@ class _Process:
     """An engine's process, and its replies as they come."""
 
     def __init__(self, command: list[str]) -> None:
-        paths = [str(FOLDER), os.environ.get("PYTHONPATH", "")]
         self._process = subprocess.Popen(
             command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
             text=True,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))},
         )
         self._replies: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
@@ -129,19 +122,13 @@ def command(engine: str) -> list[str]:
     return [sys.executable, "-m", "bench.peers.worker", engine]
 
 
-def measure(
-    command: list[str],
-    cases: Iterable[Case],
-    seconds: float,
-    each: Callable[[dict[str, Any]], None] = lambda _: None,
-) -> Measured:
+def measure(command: list[str], cases: Iterable[Case], seconds: float) -> Measured:
     """Send cases to an engine's process, one after the other.
 
     Args:
         command: starts the process.
         cases: in order.
         seconds: that one case may take.
-        each: is told each outcome.
 
     Raises:
         MissingError: its package is not installed.
@@ -166,7 +153,6 @@ def measure(
                     outcome = _none(case, Verdict.CRASH, f"the process ended with {error}")
                 found.peak = max(found.peak, process.peak())
                 found.outcomes.append(outcome)
-                each(outcome)
                 if "first_mask" not in outcome:
                     break  # a new process for what is left
     return found

@@ -19,7 +19,6 @@ from typing import Any
 from bench.first_mask.run import vocabulary
 from bench.peers import cases, engines
 from bench.peers.judge import Outcome, Verdict, judge
-from bench.processes import resident
 
 _PLAIN = cases.Case(
     "warm up",
@@ -48,7 +47,7 @@ def main() -> None:
         replies.write(json.dumps(value) + "\n")
 
     name = sys.argv[1]
-    kind, words = vocabulary()
+    _, words = vocabulary()
     try:
         engine = engines.load(name, words)
     except ImportError as error:
@@ -58,14 +57,7 @@ def main() -> None:
     outcome(engine, words, _PLAIN)
     gc.collect()
     gc.freeze()
-    reply(
-        {
-            "vocabulary": kind,
-            "ids": words.size,
-            "mib": resident(os.getpid()),
-            "versions": {each: metadata.version(each) for each in engines.ROWS[name].packages},
-        }
-    )
+    reply({"version": metadata.version(engines.ROWS[name].package)})
     for line in sys.stdin:
         gc.collect()
         reply(outcome(engine, words, cases.read(line)))

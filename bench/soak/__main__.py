@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import json
 import os
 import sys
 import tempfile
@@ -23,7 +22,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from transformers import AutoTokenizer
 
 import enforcer
-from bench import processes, random_model
+from bench import processes
+from bench.demo import random_model
 from bench.demo.servers import ENFORCED, Server, with_a_worker_process
 from bench.neighbours import hostile
 from bench.neighbours.__main__ import letters
@@ -43,7 +43,6 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", type=Path, help="a folder; random weights otherwise")
-    parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     os.environ.setdefault("ENFORCER_PREAMBLE_IDS", "3")  # the text of random weights says nothing
     setting = replace(ENFORCED, flags=(*ENFORCED.flags, "--max-num-seqs", str(arguments.clients)))
@@ -61,20 +60,6 @@ def main() -> int:
             well = httpx.get(f"{server.url}/health", timeout=60).is_success
             numbers = metrics(server.url)
     failed = show(crowd.tally, sizes, numbers, arguments.minutes)
-    if arguments.json:
-        arguments.json.write_text(
-            json.dumps(
-                {
-                    "sent": crowd.tally.sent,
-                    "outcomes": {" ".join(key): n for key, n in crowd.tally.outcomes.items()},
-                    "calls": crowd.tally.calls,
-                    "wrong": crowd.tally.wrong,
-                    "memory": sizes,
-                    "metrics": numbers,
-                },
-                indent=1,
-            )
-        )
     return 0 if well and not failed and not crowd.tally.faults else 1
 
 

@@ -1,7 +1,7 @@
 """Facts about vLLM that the plugin relies on, and whether the installed one has them.
 
-The functions that are replaced stand in `patches`, with their parameters. `python -m bench.compat`
-checks all these facts against the sources of a version.
+`patches` has the functions that are replaced, with their parameters.
+`python -m tests.support.compat` checks all these facts against the sources of a version.
 """
 
 from __future__ import annotations

@@ -39,6 +39,8 @@ _NAMES_OF_OTHERS = {
 
 def _quoted(page: Path) -> list[str]:
     text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    # A measurement that is gone, with the commit that has it.
+    text = re.sub(r"`bench\.[^`\n]+`,\s+last\s+in\s+commit\s+[0-9a-f]{8}\b", "", text)
     return re.findall(r"`([^`\n]+)`", text)
 
 

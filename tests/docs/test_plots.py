@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bench import plots
+from tests.support import plots
 
 if TYPE_CHECKING:
-    from bench.plots import Chart
+    from tests.support.plots import Chart
 
 
 TEXT = {page: page.read_text() for page in {chart.page for chart in plots.CHARTS}}

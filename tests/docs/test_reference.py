@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 import enforcer
-from bench.signatures import PAGES, methods, shown, source, written
 from enforcer import errors
+from tests.support.signatures import PAGES, methods, shown, source, written
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from bench.signatures import Documented
+    from tests.support.signatures import Documented
 
 
 _SECTION = re.compile(r"^( *)(Args|Attributes|Raises):\n((?:\1    .*\n|\n)+)", re.MULTILINE)
@@ -99,7 +99,7 @@ def test_errors_that_are_told_of_have_a_page() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_signatures_are_those_of_the_code(page: Path) -> None:
-    assert TEXTS[page] == written(TEXTS[page]), "python -m bench.signatures"
+    assert TEXTS[page] == written(TEXTS[page]), "python -m tests.support.signatures"
 
 
 def test_a_section_gets_signatures_fields_and_first_lines() -> None:

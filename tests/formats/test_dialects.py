@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from bench.formats import deviations, writers
+from bench.formats import writers
 from bench.formats.catalogue import ROWS
-from bench.formats.tolerances import TEXTS
 from bench.formats.writers import Call, Turn
-from tests.formats import ours, vocabularies
+from tests.formats import deviations, ours, vocabularies
+from tests.formats.tolerances import TEXTS
 
 if TYPE_CHECKING:
-    from bench.formats.tolerances import Text
     from bench.formats.writers import Style
     from tests.formats.ours import Read
+    from tests.formats.tolerances import Text
 
 
 pytestmark = pytest.mark.slow  # the formats' own vocabularies are large

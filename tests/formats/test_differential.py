@@ -14,10 +14,9 @@ import pytest
 
 pytest.importorskip("vllm")
 
-from bench.formats import deviations
 from bench.formats.catalogue import ROWS
 from bench.formats.writers import Call, Turn
-from tests.formats import ours, sampled, stock
+from tests.formats import deviations, ours, sampled, stock
 
 if TYPE_CHECKING:
     from tests.formats.ours import Read

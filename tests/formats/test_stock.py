@@ -15,17 +15,17 @@ pytest.importorskip("vllm")
 
 from vllm.parser.parser_manager import ParserManager
 
-from bench.formats import deviations, writers
+from bench.formats import writers
 from bench.formats.catalogue import ROWS
 from bench.formats.writers import Call, Turn
 from enforcer import Enforcer
 from enforcer.errors import InvalidVocabulary
 from enforcer.turn import dialects
-from tests.formats import ours, stock, vocabularies
+from tests.formats import deviations, ours, stock, vocabularies
 
 if TYPE_CHECKING:
-    from bench.formats.deviations import Misread
     from bench.formats.writers import Style
+    from tests.formats.deviations import Misread
     from tests.formats.ours import Read
     from tests.formats.stock import Reading
 

@@ -10,12 +10,12 @@ import pytest
 pytest.importorskip("vllm")
 
 from bench.formats.catalogue import FORMATS
-from bench.formats.tolerances import TEXTS
 from tests.formats import stock, vocabularies
+from tests.formats.tolerances import TEXTS
 
 if TYPE_CHECKING:
-    from bench.formats.tolerances import Text
     from tests.formats.stock import Reading
+    from tests.formats.tolerances import Text
 
 
 pytestmark = pytest.mark.slow

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from bench.peers import engines, pool
+from bench.peers import engines
 from bench.peers.cases import Case
 from bench.peers.engines import ROWS, RefusedError
 from bench.peers.judge import Verdict, judge
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 PLAIN = Case(
     "plain",
@@ -31,16 +27,11 @@ PLAIN = Case(
 
 
 @pytest.fixture(scope="module", params=ROWS)
-def engine(request: pytest.FixtureRequest) -> Iterator[Any]:
-    patch = pytest.MonkeyPatch()
-    if pool.FOLDER.is_dir():
-        patch.syspath_prepend(str(pool.FOLDER))
+def engine(request: pytest.FixtureRequest) -> Any:
     try:
-        yield engines.load(request.param, small())
+        return engines.load(request.param, small())
     except ImportError as error:
         pytest.skip(f"{request.param} is not installed: {error}")
-    finally:
-        patch.undo()
 
 
 def test_all_are_right_of_a_plain_schema(engine: Any) -> None:
@@ -65,12 +56,6 @@ def test_texts_of_one_grammar_know_nothing_of_each_other(engine: Any) -> None:
     assert all(map(second.accept, ids))
     assert first.is_accepting()
     assert second.is_accepting()
-
-
-def test_the_settings_are_those_that_the_docs_tell() -> None:
-    assert {name: dict(row.options) for name, row in ROWS.items() if row.options} == {
-        "xgrammar-open": {"is_open": True}
-    }
 
 
 def test_xgrammar_is_stricter_without_its_open_setting() -> None:

@@ -77,4 +77,4 @@ def test_no_process_is_left() -> None:
 
 
 def test_the_command_of_an_engine() -> None:
-    assert json.dumps(pool.command("grid")[1:]) == '["-m", "bench.peers.worker", "grid"]'
+    assert json.dumps(pool.command("xgrammar")[1:]) == '["-m", "bench.peers.worker", "xgrammar"]'

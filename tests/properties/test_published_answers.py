@@ -10,8 +10,8 @@ import jsonschema
 import pytest
 
 import enforcer
+from bench.demo.leaderboard import published
 from bench.formats import writers
-from bench.leaderboard import published
 from enforcer.errors import UnsatisfiableSchema
 from enforcer.request import tools
 from enforcer.request.spec import Spec

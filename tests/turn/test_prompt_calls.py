@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from bench.demo.tiny_model.chat import TEMPLATE
 from bench.matrix import workload
-from bench.tiny_model.chat import TEMPLATE
 from enforcer.request import history
 from enforcer.turn import dialects, prompt_calls
 from enforcer.turn.table import Table

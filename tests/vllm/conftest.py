@@ -14,7 +14,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from bench import random_model
+from bench.demo import random_model
 from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Setting, with_a_worker_process
 from enforcer.turn.parser import Parser
 from enforcer.vllm.config.names import CLOSED_TEXT, COMPACT_TEXT

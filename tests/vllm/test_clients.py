@@ -1,4 +1,4 @@
-"""What clients send is enforced: what `bench.record_clients` recorded of them."""
+"""What clients send is enforced: what `tests.support.record_clients` recorded of them."""
 
 from __future__ import annotations
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import vllm
 
-from bench import compat, request_fields, vllm_attributes
-from bench.request_fields import REJECTED
 from enforcer.vllm import fit
 from enforcer.vllm.config.names import TESTED_VERSIONS
+from tests.support import compat, request_fields, vllm_attributes
+from tests.support.request_fields import REJECTED
 
 pytestmark = pytest.mark.slow
 
@@ -53,7 +53,7 @@ def test_the_other_tested_versions_fit(version: str) -> None:
 
 def test_a_version_that_does_not_exist_is_one_line() -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "bench.compat", "0.0.0.dev1"],
+        [sys.executable, "-m", "tests.support.compat", "0.0.0.dev1"],
         cwd=Path(__file__).parents[2],
         # The same answer without a network: no index, and a folder without wheels.
         env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(Path(__file__).parent)},

@@ -14,8 +14,8 @@ import pytest
 
 import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
+from bench.demo.tiny_model.requests import generate
 from bench.matrix import modes
-from bench.tiny_model.requests import generate
 from enforcer.judging.judge import judge
 from enforcer.judging.replies import joined, whole
 from enforcer.tools import cli

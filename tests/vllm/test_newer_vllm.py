@@ -1,7 +1,7 @@
 """Versions without a CPU build serve too: their Python files over the installed one's kernels.
 
-`python -m bench.newer_vllm VERSION python -m pytest tests/vllm` runs all of these tests so; here is
-one server.
+`python -m tests.support.newer_vllm VERSION python -m pytest tests/vllm` runs all of these tests so;
+here is one server.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import newer_vllm
 from enforcer.vllm.config.names import TESTED_VERSIONS
+from tests.support import newer_vllm
 
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
 

@@ -11,8 +11,8 @@ import openai
 import pytest
 
 from bench.demo.servers import MODEL_NAME
-from bench.tiny_model.requests import generate
-from bench.tiny_model.scenes import Kind
+from bench.demo.tiny_model.requests import generate
+from bench.demo.tiny_model.scenes import Kind
 from tests.vllm_servers import sample
 
 if TYPE_CHECKING:

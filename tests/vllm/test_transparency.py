@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from bench.demo.servers import MODEL_NAME
-from bench.tiny_model.requests import generate
+from bench.demo.tiny_model.requests import generate
 from enforcer.judging.judge import judge
 from enforcer.judging.replies import ChatCall, whole
 from tests.vllm_servers import TINY, reader

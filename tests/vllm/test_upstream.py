@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bench.vllm_attributes import ATTRIBUTES
 from enforcer.vllm import fit, patches
+from tests.support.vllm_attributes import ATTRIBUTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ def _quoted() -> Iterator[tuple[str, str]]:
 
 
 def test_what_the_next_version_has_of_it_is_counted() -> None:
-    """Where `python -m bench.compat 0.33.0` has left its sources."""
+    """Where `python -m tests.support.compat 0.33.0` has left its sources."""
     root = ROOT / ".cache/vllm-0.33.0-sources"
     if not root.is_dir():
         pytest.skip("the sources of vLLM 0.33.0 are not here")

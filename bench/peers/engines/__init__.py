@@ -39,10 +39,6 @@ class Matcher(Protocol):
 class Grammar(Protocol):
     """A compiled schema."""
 
-    @property
-    def unenforced(self) -> tuple[str, ...]:
-        """Names of what the schema says and the engine admits not to hold to."""
-
     def matcher(self) -> Matcher:
         """Start a text."""
 
@@ -59,66 +55,30 @@ class Engine(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """An engine with its settings.
+    """An engine and its settings.
 
     Attributes:
-        label: how the table calls it.
-        module: the adapter, below this package; its `build(vocabulary, **options)` is called.
-        packages: distributions whose versions are told.
-        settings: how it is called, in words.
+        label: what the table calls it.
+        module: of this package; its `build(vocabulary, **options)` is called.
+        package: the distribution whose version is told.
         options: further arguments of `build`.
 
     """
 
     label: str
     module: str
-    packages: tuple[str, ...]
-    settings: str
+    package: str
     options: tuple[tuple[str, bool], ...] = ()
 
 
+# All settings are the engines' own, as vLLM calls them. Open, xgrammar takes undeclared properties
+# as the standard has them; its `any_order=True` would give up `required` and unique names.
 ROWS: dict[str, Row] = {
-    "enforcer": Row(
-        "the Enforcer",
-        "ours",
-        ("kimi-enforcer",),
-        "all settings as they come",
-    ),
-    "llguidance": Row(
-        "llguidance",
-        "llguidance",
-        ("llguidance",),
-        "its own compiler of JSON Schema, all settings as they come, which is how vLLM calls it",
-    ),
-    "xgrammar": Row(
-        "xgrammar",
-        "xgrammar",
-        ("xgrammar",),
-        "as vLLM calls it (what an object does not declare is forbidden; properties in the order "
-        "of their declaration), with one thread and a cache of 512 MiB",
-    ),
-    "xgrammar-open": Row(
-        "xgrammar, open",
-        "xgrammar",
-        ("xgrammar",),
-        "the same with `strict_mode=False`, by which undeclared properties are as the standard has "
-        "them; not with `any_order=True`, which gives up `required` and unique names",
-        options=(("is_open", True),),
-    ),
-    "outlines-core": Row(
-        "outlines-core",
-        "outlines",
-        ("outlines-core",),
-        "`build_regex_from_schema`, `Index`, `Guide`, which is how vLLM calls it",
-    ),
-    "grid": Row(
-        "GRID",
-        "grid",
-        ("grid-guardrail", "grid-core"),
-        "default mode with its Rust kernel, the session of its vLLM backend, and the second try "
-        "after an LALR conflict that its documentation describes; without the thread that "
-        "computes masks while a model runs, for here none does",
-    ),
+    "enforcer": Row("the Enforcer", "ours", "kimi-enforcer"),
+    "llguidance": Row("llguidance", "llguidance", "llguidance"),
+    "xgrammar": Row("xgrammar", "xgrammar", "xgrammar"),
+    "xgrammar-open": Row("xgrammar, open", "xgrammar", "xgrammar", (("is_open", True),)),
+    "outlines-core": Row("outlines-core", "outlines", "outlines-core"),
 }
 
 

@@ -6,7 +6,7 @@ Owns: how it is called. Must not know: what is timed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import llguidance
 
@@ -52,7 +52,6 @@ class _Matcher:
 @dataclass(frozen=True, slots=True)
 class _Grammar:
     compiled: Any
-    unenforced: ClassVar[tuple[str, ...]] = ()  # it refuses instead
 
     def matcher(self) -> Matcher:
         return _Matcher(self.compiled.deep_copy())
@@ -70,10 +69,10 @@ class LLGuidance:
         wrapped = llguidance.TokenizerWrapper(_Tokenizer(vocabulary))
         return cls(llguidance.LLTokenizer(wrapped, n_vocab=vocabulary.size))
 
-    def compile(self, schema: Any, defaults: dict[str, Any] | None = None) -> Grammar:
-        """Compile a schema, with its own options where none are given."""
+    def compile(self, schema: Any) -> Grammar:
+        """Compile a schema with llguidance's own options."""
         try:
-            text = llguidance.LLMatcher.grammar_from_json_schema(schema, defaults=defaults)
+            text = llguidance.LLMatcher.grammar_from_json_schema(schema)
         except ValueError as error:
             raise RefusedError(str(error)) from error
         matcher = llguidance.LLMatcher(self.tokenizer, text, log_level=0)

@@ -6,7 +6,7 @@ Owns: what of its refusals is one. Must not know: what is timed.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from bench.peers.engines import RefusedError
 from enforcer import engines
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True)
 class _Grammar:
     compiled: engines.CompiledGrammar
-    unenforced: ClassVar[tuple[str, ...]] = ()  # what cannot be enforced is refused
 
     def matcher(self) -> Matcher:
         return self.compiled.matcher()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import outlines_core
 
@@ -41,7 +41,6 @@ class _Matcher:
 @dataclass(frozen=True, slots=True)
 class _Grammar:
     index: outlines_core.Index
-    unenforced: ClassVar[tuple[str, ...]] = ()  # it names none
 
     def matcher(self) -> Matcher:
         return _Matcher(self.index)

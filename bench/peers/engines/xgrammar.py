@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import xgrammar
 
@@ -42,7 +42,6 @@ class _Matcher:
 @dataclass(frozen=True, slots=True)
 class _Grammar:
     compiled: Any
-    unenforced: ClassVar[tuple[str, ...]] = ()  # it names none
 
     def matcher(self) -> Matcher:
         return _Matcher(self.compiled)

@@ -23,7 +23,7 @@ _LONG = 2  # threads: while one works very long, the other serves the rest
 # has the interpreter and no processor; with none, a neighbour's gaps are longer (decision 0010).
 _LESS_URGENT = 5
 # Seconds after which a thread releases the interpreter where another waits for it. Python's 5 ms
-# are waited for whenever the scheduler's thread has released it: `python -m bench.giving_way`.
+# are waited for whenever the scheduler's thread has released it (decision 0026).
 _INTERVAL = 1e-4
 
 

@@ -15,7 +15,6 @@ from tests.vocabularies import small, write
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 
-from bench.rust_front_end.record import BODIES
 from enforcer.errors import InvalidTools, UnknownTag
 from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
@@ -24,6 +23,7 @@ from enforcer.turn.table import Table
 from enforcer.vllm.native import native_tags
 from enforcer.vocabulary import Vocabulary
 from tests.stock_tags import python_tag
+from tests.support.rust_tags import BODIES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
