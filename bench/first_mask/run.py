@@ -14,7 +14,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bench import byte_pairs
+from bench.demo import byte_pairs
 from bench.first_mask import rivals
 from bench.first_mask import tools as tools_
 from bench.first_mask.rivals import RIVALS, turn_ids
@@ -43,7 +43,7 @@ def vocabulary() -> tuple[str, Vocabulary]:
         return "kimi", found
     from transformers import PreTrainedTokenizerFast
 
-    from bench import random_model
+    from bench.demo import random_model
 
     tokens = random_model.tokenizer(random_model.Vocabulary.INSTALLED, Path(".cache"))
     return "installed", Vocabulary.from_transformers(

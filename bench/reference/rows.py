@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from bench.byte_pairs import kimi_folder
+from bench.demo.byte_pairs import kimi_folder
 from bench.formats.catalogue import FORMATS
 from bench.formats.masks import _write as spelled
 from bench.formats.masks import vocabulary_of
