@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from enforcer.turn.reader import TokenReader
 
 _MOST_TESTED = 200  # ids outside of texts that are tried one by one for a row
+_ESCAPED = 12  # bytes of a character that has to be escaped, as no token has its bytes
 _MISSING = 3  # bytes that a character lacks at most of which a token has some
 # After a call: the turn may end, or text may follow.
 _AFTER_CALL = replace(FITTING, text=True)
@@ -188,6 +189,8 @@ class Deadline:
         if not self._is_exact and self._spare < self._enough:
             text = _native(at.grammar)
             self._within, self._each = text.end_growth()
+            if not self._table.vocabulary.is_complete:
+                self._within += _ESCAPED
             # Wherever the text goes, an id that begins nothing may lengthen its end as a byte may.
             self._enough = (1 + self._weights.heaviest) * self._each
             cost = text.end_cost()
