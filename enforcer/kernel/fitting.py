@@ -25,8 +25,9 @@ from enforcer.kernel.state import (
 )
 from enforcer.kernel.values import marker_of, take_marker
 
-# Units of work of all searches of one call, some 4 ms: a row waits for them.
-MOST_FITTING = cython.declare(cython.longlong, 200_000)
+# Units of work of all searches of one call, some 3 ms: a row waits for them.
+MOST_FITTING = cython.declare(cython.longlong, 120_000)
+_MOST_KNOWN = 4_096  # states of which a text remembers the cost
 
 
 @cython.cfunc
@@ -35,7 +36,9 @@ def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> tuple:
     ids: cython.const_longlong[::1] = token_ids
     found = []
     leaving = []
-    known: dict = {}
+    known = t.ending.known
+    if len(known) > _MOST_KNOWN:
+        known.clear()
     work = cython.cast(cython.longlong, 0)
     if t.at + 1 == t.past.shape[0]:
         resize_past(t, 2 * t.past.shape[0])

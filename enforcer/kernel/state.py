@@ -82,6 +82,7 @@ class Ending:
         length: symbols of the end that was found: bytes, or from `ends.FIRST_MARKER` on markers.
         first: the token id that `behind_token` has met last.
         costs: see `aims.Costs`; those of the grammar once all are learned.
+        known: the costs of states, by `fitting.ending_key`.
         start: the one with which the end begins; -1 if nothing is missing.
 
     """
@@ -93,6 +94,7 @@ class Ending:
     first: i64
     start: i64
     costs: object
+    known: dict
     level: i64
     fitted: i64
     most: i64
@@ -106,6 +108,7 @@ class Ending:
         self.first = -1
         self.start = -1
         self.costs = None
+        self.known = {}
         self.level = -1
         self.fitted = -1
         self.most = 0
