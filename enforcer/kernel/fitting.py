@@ -36,9 +36,9 @@ def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> tuple:
     ids: cython.const_longlong[::1] = token_ids
     found = []
     leaving = []
+    # A row depends on no other row: what is known of a state counts as the work of its search.
     known = t.ending.known
-    if len(known) > _MOST_KNOWN:
-        known.clear()
+    costs: dict = {}
     work = cython.cast(cython.longlong, 0)
     if t.at + 1 == t.past.shape[0]:
         resize_past(t, 2 * t.past.shape[0])
@@ -56,15 +56,21 @@ def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> tuple:
                 leaving.append(token_id)
                 continue
             key = ending_key(t, s, scratch.key)
-            cost = known.get(key) if key != 0 else None
+            cost = costs.get(key) if key != 0 else None
             if cost is None:
                 if work > MOST_FITTING:
                     continue
-                before = t.work
-                cost = cost_of(t, s)
-                work += t.work - before
+                noted = known.get(key) if key != 0 else None
+                if noted is None:
+                    before = t.work
+                    cost = cost_of(t, s)
+                    noted = cost, t.work - before
+                    if key != 0 and len(known) < _MOST_KNOWN:
+                        known[key] = noted
+                cost, searched = noted
+                work += searched
                 if key != 0:
-                    known[key] = cost
+                    costs[key] = cost
             if 0 <= cost <= room:
                 found.append(token_id)
     finally:
@@ -94,6 +100,6 @@ def ending_key(
                 return 0
         frame = t.arena[frame + PARENT]
     copy_state(state_at(t, 0), s)
-    if configuration(t, words) == 0:
+    if configuration(t, words, False) == 0:
         return 0
     return hash_combine(words[0], count)

@@ -107,7 +107,7 @@ def fill_row(t: MatcherState, row):
     try:
         if t.tables.has_unique_values:
             begin_searches(t)
-        words = configuration(t, scratch.key)
+        words = configuration(t, scratch.key, True)
         if words == 0 or not read_cached(t, scratch.key, words):
             make_row(t)
             if not is_naming:
@@ -136,13 +136,14 @@ def fill_row(t: MatcherState, row):
 
 
 @cython.cfunc
-def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
+def configuration(t: MatcherState, key: cython.longlong[::1], is_of_row: cython.bint) -> i64:
     """Write all words that the row of the present state depends on; return how many.
 
     Word 0 is a hash, words 1 to 10 are of the state and the turn, then come those of the frames,
-    the innermost first. Returns 0, and nothing is cached, if there are too many words or if tokens
-    that begin before a name depend on the written names. Other names and distinct elements are not
-    in the configuration: after a hit too, `fill_row` clears the tokens that would repeat one.
+    the innermost first. Returns 0, and nothing is cached, if there are too many words or, of a row,
+    if tokens that begin before a name depend on the written names. Other names and distinct
+    elements are not in the configuration: after a hit too, `fill_row` clears the tokens that would
+    repeat one.
     """
     s = state_at(t, 0)
     count = cython.cast(cython.longlong, 0)
@@ -180,7 +181,7 @@ def configuration(t: MatcherState, key: cython.longlong[::1]) -> i64:
         size = frame_size(t, frame)
         if words + size > key.shape[0]:
             return 0
-        if row_depends_on_names(t, frame):
+        if is_of_row and row_depends_on_names(t, frame):
             return 0
         first = words - KIND
         for i in range(KIND, size):

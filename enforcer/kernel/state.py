@@ -82,7 +82,7 @@ class Ending:
         length: symbols of the end that was found: bytes, or from `ends.FIRST_MARKER` on markers.
         first: the token id that `behind_token` has met last.
         costs: see `aims.Costs`; those of the grammar once all are learned.
-        known: the costs of states, by `fitting.ending_key`.
+        known: the costs of states, and the work that each took, by `fitting.ending_key`.
         start: the one with which the end begins; -1 if nothing is missing.
 
     """

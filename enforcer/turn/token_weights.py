@@ -92,13 +92,17 @@ class TokenWeights:
         """Return the ids of a mask row (int32) that are worth a search of an end behind them.
 
         All of them if they are few; else those that begin or end something, or are characters with
-        which numbers and words begin. The short ones come first.
+        which numbers and words begin. The short ones come first, those in `partial` last: searches
+        behind them take longest.
         """
         first = row & self._first
         rest = row & ~first
         if np.bitwise_count(rest.view(np.uint32)).sum() > _FEW:
             rest &= self._heavy
-        found: npt.NDArray[np.int64] = np.concatenate([members(first), members(rest)])
+        last = rest & self.partial
+        found: npt.NDArray[np.int64] = np.concatenate(
+            [members(first), members(rest & ~last), members(last)]
+        )
         return found
 
     def up_to(self, weight: int) -> npt.NDArray[np.int32]:

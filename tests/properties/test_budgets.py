@@ -21,6 +21,7 @@ from tests.vocabularies import legal
 if TYPE_CHECKING:
     from enforcer.turn.matcher import Matcher
 
+SPARE = 20
 # Names that every layout can write.
 PLAIN = {
     "plain": SCHEMAS["plain"],
@@ -116,6 +117,19 @@ def test_no_call_that_is_begun_is_cut_off(name: str, schema: str) -> None:
         turn = served(name).parse(draw(matcher, random, budget), opening(name))
         assert not matcher.tool, (budget, matcher)
         valid(name, PLAIN[schema], turn)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("schema", ["plain", "nested", "alternatives"])
+@pytest.mark.parametrize("name", NAMES)
+def test_a_turn_that_fits_is_left_as_it_is(name: str, schema: str) -> None:
+    """But for a few tokens in raw text, where any character may begin the delimiter."""
+    need = least(name, PLAIN[schema])
+    for extra in (10, 60):
+        random = Random(f"{name} {schema} {extra}")
+        ids = draw(started(name, PLAIN[schema], "required", need + extra), random, need + extra)
+        matcher = started(name, PLAIN[schema], "required", len(ids) + SPARE)
+        assert matcher.validate(ids) == len(ids), matcher
 
 
 def valid(name: str, schema: dict[str, Any], turn: Any) -> None:
