@@ -421,8 +421,10 @@ def distance(
 @cython.cfunc
 @cython.exceptval(-9, check=False)
 def rest_within(t: MatcherState, number: index, state: i64, count: i64, nearest: i64) -> i64:
-    """Return the length of the shortest completion that is long enough; `NO_WAY` if none is."""
+    """Return the length of the shortest completion of a legal length; `NO_WAY` if none is."""
     bound = t.tables.bounds[number]
+    if 0 <= bound.maximum < count + nearest:
+        return NO_WAY
     least = cython.cast(cython.longlong, bound.minimum) - count
     if least <= nearest:
         return nearest

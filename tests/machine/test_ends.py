@@ -229,6 +229,17 @@ def test_a_value_without_an_end_that_is_known_is_told_though_no_text_needs_it() 
         served().matcher([tool(schema)], budget=10**6)
 
 
+@pytest.mark.parametrize("length", range(1, 9))
+def test_what_is_too_long_for_one_kind_of_string_ends_as_another_one(length: int) -> None:
+    kinds = [{"maxLength": 3}, {"minLength": 6, "maxLength": 7}, {"pattern": "é"}]
+    schema = of(s={"type": "string", "anyOf": kinds})
+    text = started(compile_schema(schema, root=Root.OBJECT))
+    assert all(map(text.accept, b'{"s":"' + b"x" * length))
+    written = b'{"s":"' + b"x" * length + b"".join(map(V.token_bytes, text.end_ids()))
+    jsonschema.Draft202012Validator(schema).validate(json.loads(written))
+    assert len(json.loads(written)["s"]) == {4: 5, 5: 6, 8: 9}.get(length, length)
+
+
 def test_a_text_may_be_as_deep_as_it_likes() -> None:
     kinds = [
         {**of(kind={"const": kind}), "properties": {"kind": {"const": kind}, "in": {"$ref": "#"}}}
