@@ -115,6 +115,22 @@ class TextMatcher(MatcherState):
         """Return the accepted token ids of the whole text."""
         return [self.accepted[i] for i in range(self.length)]
 
+    def fingerprint(self) -> int:
+        """Return a hash of the text's bytes, and special tokens; see `records.hash_combine`."""
+        found = cython.cast(cython.longlong, 0)
+        for i in range(self.length):
+            first = self.tree.text0[self.accepted[i]]
+            end = self.tree.text0[self.accepted[i] + 1]
+            if first == end:
+                found = hash_combine(found, 256 + self.accepted[i])
+            if i == 0:
+                first += self.skipped
+            if i == self.length - 1:
+                end -= self.unread
+            for at in range(first, end):
+                found = hash_combine(found, self.tree.text[at])
+        return found
+
     def is_accepting(self) -> bool:
         """Return whether the text so far is complete."""
         return is_whole_text(self, past_state(self, self.at))
@@ -316,6 +332,8 @@ def advance(t: MatcherState, token_id: i64, start: i64) -> cython.bint:
         wider = np.zeros(2 * t.length, np.int32)
         wider[: t.length] = t.accepted
         t.accepted = wider
+    if t.length == 0:
+        t.skipped = start
     t.accepted[t.length] = token_id
     t.length += 1
     t.at += 1
