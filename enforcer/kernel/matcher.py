@@ -198,13 +198,17 @@ class TextMatcher(MatcherState):
 
         Returns:
             Behind more of what is being written; behind each byte that begins or ends something, -1
-            if some value has no end that is known, which a text may begin all the same.
+            if some value has no end that is known, which a text may begin all the same; and what is
+            being written: 1 for a string, 2 for raw text, 0 for anything else.
 
         """
         begin_call(self)
         try:
             begin_ends(self)
-            return growth_within(self, past_state(self, self.at)), costs_of(self).growth
+            s = past_state(self, self.at)
+            is_raw: cython.bint = s.phase == IN_VALUE or s.phase == IN_RAW
+            kind = 1 if s.phase == IN_STRING else 2 if is_raw else 0
+            return growth_within(self, s), costs_of(self).growth, kind
         finally:
             self.is_in_use = False
 
