@@ -140,9 +140,11 @@ class TokenReader:
         header: HeaderNode | None = None
         if self._table.segment(at.state) is Segment.HEADER:
             is_read = at.markers is not None
-            depth = self._trie.sizes[found.low] if is_read else found.depth
-            high = found.low + 1 if is_read else found.high
-            header = self._trie.node(found.low, high, depth, at.rest, is_behind=at.is_behind)
+            low, high = found.low, found.low + 1 if is_read else found.high
+            if at.rest is not None and not at.is_behind:
+                low, high = 0, len(self._trie.names)  # the kernel's are of the header before
+            depth = self._trie.sizes[low] if is_read else found.depth
+            header = self._trie.node(low, high, depth, at.rest, is_behind=at.is_behind)
         if at.markers is not None and at.markers.begun:
             return transitions.inside(at.markers, at.opening, found.calls, before.text, header)
         position = transitions.enter(at.state, found.calls, before.text)
