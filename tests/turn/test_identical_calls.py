@@ -79,7 +79,9 @@ def test_a_token_of_several_calls_is_taken_as_its_row_says() -> None:
     piece = b'"), get(x="a"), get(x="a"), get(x="a'
     tokens = [*known.texts, piece]
     options = enforcer.Options(identical_calls=1)
-    found = enforcer.Enforcer(enforcer.Vocabulary(tokens, known.controls), "pythonic", options=options)
+    found = enforcer.Enforcer(
+        enforcer.Vocabulary(tokens, known.controls), "pythonic", options=options
+    )
     matcher = found.matcher(TOOLS, prompt_ids=opening("pythonic"))
     ids = [*known.encode('[get(x="a')]
     assert matcher.validate(ids) == len(ids)
