@@ -178,6 +178,21 @@ def test_text_with_a_format_or_the_calls_in_its_stead_end_in_time(name: str) -> 
             jsonschema.Draft202012Validator(PLAIN["plain"]).validate(json.loads(turn.content))
 
 
+@pytest.mark.parametrize("needed", [{"pattern": "^a"}, {"minLength": 2}, {"maxLength": 9}])
+def test_a_keyword_that_is_not_the_name_which_is_needed_has_an_end(needed: dict[str, Any]) -> None:
+    schema = {"type": "object", "not": {"propertyNames": needed}}
+    matcher = started("pythonic", schema, "required", 300)
+    for token_id in b"[get(abcd":
+        assert matcher.accept(token_id)
+        if matcher.tool:
+            assert native(matcher).end_cost() >= 0
+
+
+def native(matcher: Matcher) -> Any:
+    """Return the kernel's text of arguments."""
+    return getattr(matcher.position.grammar, "engine", matcher.position.grammar)
+
+
 def needed(begun: Callable[[int], Matcher]) -> int:
     """Return the least budget by what the refusal of none says."""
     with pytest.raises(BudgetTooSmall) as caught:
