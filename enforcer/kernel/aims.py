@@ -591,7 +591,10 @@ def classes_wanted(t: MatcherState, s: cython.pointer[State]) -> i64:
     if mark < 0 or t.tables.marks[mark].name >= 0:
         return s.languages
     found = bit(t.tables.marks[mark].class_) & s.languages
-    return found if found != 0 else s.languages
+    if found == 0 or s.automaton_state < 0:
+        return s.languages
+    a = automaton_at(t, automaton_of(t, s))
+    return found if leads_on(t, a, s.automaton_state, found, s.count) else s.languages
 
 
 if not cython.compiled:

@@ -21,7 +21,8 @@ import numpy as np
 from enforcer.engines.mask_rows import clear, is_member, members, put
 from enforcer.errors import BudgetTooSmall
 from enforcer.turn.dialect import FREE_TEXT, Segment
-from enforcer.turn.lexer import FITTING, Place
+from enforcer.turn.lexer import FITTING, OPEN, Place
+from enforcer.turn.pattern import ID
 from enforcer.turn.token_weights import MOST_SURE
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class Deadline:
         self._row: npt.NDArray[np.int32] | None = None  # that of the present position, if narrowed
         self._rows: dict[tuple[Place, Opening], npt.NDArray[np.int32]] = {}
         self._behind_text = cache(self._find_behind_text)
+        self._behind_first = cache(self._find_behind_first)
 
     def check(self, at: Position) -> None:
         """Raise if the required completion exceeds the budget, or a tool has none that is known.
@@ -253,11 +255,24 @@ class Deadline:
         return min((size + self._state(then, calls) for size, then in ways), default=inf)
 
     def _behind_marker(self, at: Position, token_id: int) -> float:
-        """Count the ids after a special token that ends the text which the turn stands in."""
-        to = at.markers.markers[token_id]
-        if self._table.segment(at.state) is Segment.ARGUMENTS:
-            return self._closing[to]
-        return self._state(to, at.calls)
+        """Count the ids after a special token that ends the text which the turn stands in.
+
+        It may be the first one of a marker that goes on.
+        """
+        return self._behind_first(at.place, at.markers.opening, token_id, at.calls)
+
+    def _find_behind_first(
+        self, place: Place, opening: Opening, token_id: int, calls: int
+    ) -> float:
+        step = self._table.lexer.by_markers(place, ID + token_id, opening)
+        if step is None:
+            return inf
+        ways = [(0, step.place.state)]
+        if step.place.begun:
+            ways = [*self._ways(step.place, opening)]
+        if self._table.segment(place.state) is Segment.ARGUMENTS:
+            return min((size + self._closing[to] for size, to in ways), default=inf)
+        return min((size + self._state(to, calls) for size, to in ways), default=inf)
 
     # Outside of texts.
 
@@ -278,7 +293,7 @@ class Deadline:
 
     def _leads_on(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:
         """Return whether what is needed behind an id fits; True if the id is illegal."""
-        after = reader.read(at, token_id, counts=False)
+        after = reader.read(at, token_id, counts=True)
         return after is None or self._needed(after) <= left - 1
 
     def _beside_calls(self, at: Position, reader: TokenReader) -> npt.NDArray[np.int32] | None:
@@ -403,13 +418,21 @@ class Deadline:
 
     @cached_property
     def _longest_marker(self) -> int:
-        """By how many ids a marker can be longer than one, once it has begun."""
+        """By how many ids a marker can be longer than one, once it has begun.
+
+        What is left of it may take more ids than all of it.
+        """
         markers = {
-            each.rest
+            each.rest.shortest()
             for name in self._table.dialect.states
-            for each in self._table.lexer.open_markers(Place(name), _AFTER_CALL)
+            for each in self._table.lexer.open_markers(Place(name), OPEN)
         }
-        return max(map(self._count, markers), default=1) - 1
+        counts = (
+            self._weights.count(symbols[first:])
+            for symbols in markers
+            for first in range(len(symbols))
+        )
+        return max(counts, default=1) - 1
 
     def _relaxed(self, opening: Opening, calls: int | None) -> dict[str, float]:
         """Find the shortest way from each state, by going on until nothing gets shorter."""

@@ -140,9 +140,11 @@ class TokenReader:
         header: HeaderNode | None = None
         if self._table.segment(at.state) is Segment.HEADER:
             is_read = at.markers is not None
-            depth = self._trie.sizes[found.low] if is_read else found.depth
-            high = found.low + 1 if is_read else found.high
-            header = self._trie.node(found.low, high, depth, at.rest, is_behind=at.is_behind)
+            low, high = found.low, found.low + 1 if is_read else found.high
+            if at.rest is not None and not at.is_behind:
+                low, high = 0, len(self._trie.names)  # the kernel's are of the header before
+            depth = self._trie.sizes[low] if is_read else found.depth
+            header = self._trie.node(low, high, depth, at.rest, is_behind=at.is_behind)
         if at.markers is not None and at.markers.begun:
             return transitions.inside(at.markers, at.opening, found.calls, before.text, header)
         position = transitions.enter(at.state, found.calls, before.text)
@@ -216,11 +218,18 @@ class TokenReader:
         self._end_call(done)
         found = self._read(now, data, len(data) - text.left, token_id)
         if found is None and done > now.calls + 1:
-            # The token begins another call, as its row could not know that it is one too many: the
-            # last one. No format has both such tokens and an index in its headers.
-            self._end_call(self._envelope.most - 1)
-            found = self._read(now, data, len(data) - text.left, token_id)
+            # The token begins another call, as its row could not know that it is one too many. No
+            # format has both such tokens and an index in its headers.
+            self._end_call(now.calls + 1)
+            found = self._last(self._read(now, data, len(data) - text.left, token_id))
         return found
+
+    def _last(self, found: Position | None) -> Position | None:
+        """Let no call follow the one that a token has begun, if it has not ended yet."""
+        calls = self._envelope.most - 1
+        if found is None or found.calls >= calls:
+            return found
+        return self._linked(found.but(calls=calls))
 
     def _completed(self, now: Position) -> int:
         """Return how many calls are completed with the present one; the most, if none may follow.

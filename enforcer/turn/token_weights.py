@@ -134,10 +134,17 @@ class TokenWeights:
         """Return the ids of a text, the longest first."""
         return tuple(self._vocabulary.pieces(data))
 
+    def count(self, text: tuple[int, ...]) -> int:
+        """Count the ids of symbols."""
+        return len(self._ids_of_symbols(text))
+
     def _ids_of(self, rest: Language) -> tuple[int, ...]:
         """Return the ids of the shortest text of a language over symbols."""
+        return self._ids_of_symbols(rest.shortest())
+
+    def _ids_of_symbols(self, text: tuple[int, ...]) -> tuple[int, ...]:
         found: list[int] = []
-        for is_text, symbols in groupby(rest.shortest(), lambda symbol: symbol < ID):
+        for is_text, symbols in groupby(text, lambda symbol: symbol < ID):
             some = [*symbols]
             found += self._vocabulary.pieces(bytes(some)) if is_text else (i - ID for i in some)
         return tuple(found)

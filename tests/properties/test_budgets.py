@@ -11,7 +11,7 @@ import jsonschema
 import pytest
 
 import enforcer
-from enforcer.errors import BudgetTooSmall
+from enforcer.errors import BudgetTooSmall, InvalidTools
 from enforcer.layouts import LayoutKind
 from enforcer.turn import dialects
 from tests.budget_cases import SCHEMAS
@@ -19,6 +19,8 @@ from tests.dialect_cases import NAMES, opening, vocabulary
 from tests.vocabularies import legal
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from enforcer.turn.matcher import Matcher
 
 SPARE = 20
@@ -65,9 +67,7 @@ def started(name: str, schema: dict[str, Any], choice: str, budget: int) -> Matc
 
 
 def least(name: str, schema: dict[str, Any]) -> int:
-    with pytest.raises(BudgetTooSmall) as caught:
-        started(name, schema, "required", 0)
-    return int(caught.value.reason.split(" takes ")[1].split()[0])
+    return needed(lambda budget: started(name, schema, "required", budget))
 
 
 def hasty(matcher: Matcher, random: Random, ids: list[int]) -> int:
@@ -130,6 +130,74 @@ def test_a_turn_that_fits_is_left_as_it_is(name: str, schema: str) -> None:
         ids = draw(started(name, PLAIN[schema], "required", need + extra), random, need + extra)
         matcher = started(name, PLAIN[schema], "required", len(ids) + SPARE)
         assert matcher.validate(ids) == len(ids), matcher
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_the_least_budget_is_enough_whichever_tool_is_shortest(name: str) -> None:
+    long = {"type": "string", "minLength": 40}
+    schemas = {
+        "a": {"type": "object", "properties": {"s": long}, "required": ["s"]},
+        "get": {"type": "object"},
+    }
+    tools = [
+        {"type": "function", "function": {"name": each, "parameters": schemas[each]}}
+        for each in schemas
+    ]
+
+    def begun(budget: int) -> Matcher:
+        return served(name).matcher(tools, "required", prompt_ids=opening(name), budget=budget)
+
+    need = needed(begun)
+    for extra in (0, 1, 2, 5):
+        ids = draw(begun(need + extra), Random(f"{name} {extra}"), need + extra)
+        assert served(name).parse(ids, opening(name)).calls, (extra, ids)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+def test_text_with_a_format_or_the_calls_in_its_stead_end_in_time(name: str) -> None:
+    tools = [{"type": "function", "function": {"name": "get", "parameters": PLAIN["plain"]}}]
+    wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": PLAIN["plain"]}}
+
+    def begun(budget: int) -> Matcher:
+        return served(name).matcher(
+            tools, "auto", prompt_ids=opening(name), response_format=wanted, budget=budget
+        )
+
+    if served(name).table.spells_calls:
+        with pytest.raises(InvalidTools):
+            begun(0)
+        return
+    need = needed(begun)
+    for extra in (0, 1, 3, 7, 15, 40):
+        ids = draw(begun(need + extra), Random(f"{name} {extra}"), need + extra)
+        turn = served(name).parse(ids, opening(name))
+        assert turn.ended, (extra, ids)
+        if not turn.calls:
+            jsonschema.Draft202012Validator(PLAIN["plain"]).validate(json.loads(turn.content))
+
+
+@pytest.mark.parametrize("needed", [{"pattern": "^a"}, {"minLength": 2}, {"maxLength": 9}])
+def test_a_keyword_that_is_not_the_name_which_is_needed_has_an_end(needed: dict[str, Any]) -> None:
+    schema = {"type": "object", "not": {"propertyNames": needed}}
+    matcher = started("pythonic", schema, "required", 300)
+    for token_id in b"[get(abcd":
+        assert matcher.accept(token_id)
+        if matcher.tool:
+            assert native(matcher).end_cost() >= 0
+
+
+def native(matcher: Matcher) -> Any:
+    """Return the kernel's text of arguments."""
+    return getattr(matcher.position.grammar, "engine", matcher.position.grammar)
+
+
+def needed(begun: Callable[[int], Matcher]) -> int:
+    """Return the least budget by what the refusal of none says."""
+    with pytest.raises(BudgetTooSmall) as caught:
+        begun(0)
+    return int(caught.value.reason.split(" takes ")[1].split()[0])
 
 
 def valid(name: str, schema: dict[str, Any], turn: Any) -> None:

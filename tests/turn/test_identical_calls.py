@@ -11,6 +11,7 @@ from bench.formats import writers
 from bench.formats.writers import Call, Turn
 from enforcer.errors import ConfigurationError
 from tests.dialect_cases import NAMES, opening, vocabulary
+from tests.vocabularies import bits
 
 LIMIT = 3
 # Those with a writer that have several calls in a turn, right behind the prompt.
@@ -71,6 +72,31 @@ def test_calls_that_are_taken_back_are_not_counted(name: str) -> None:
     matcher.rollback(3)
     assert matcher.validate(one[common:]) == len(one) - common
     assert matcher.validate(many[common:]) == len(many) - common
+
+
+def test_a_token_of_several_calls_is_taken_as_its_row_says() -> None:
+    known = vocabulary("pythonic")
+    piece = b'"), get(x="a"), get(x="a"), get(x="a'
+    tokens = [*known.texts, piece]
+    options = enforcer.Options(identical_calls=1)
+    found = enforcer.Enforcer(
+        enforcer.Vocabulary(tokens, known.controls), "pythonic", options=options
+    )
+    matcher = found.matcher(TOOLS, prompt_ids=opening("pythonic"))
+    ids = [*known.encode('[get(x="a')]
+    assert matcher.validate(ids) == len(ids)
+    for token_id in ids:
+        assert matcher.accept(token_id)
+    last = len(tokens) - 1
+    assert last in bits(matcher.mask())
+    assert matcher.validate([last]) == 1
+    assert matcher.accept(last)
+    # It has begun the last call: no other may follow.
+    assert last not in bits(matcher.mask())
+    assert matcher.validate([last]) == 0
+    assert matcher.validate([*known.encode('")]')]) == 3
+    matcher.rollback(1)
+    assert last in bits(matcher.mask())
 
 
 def test_by_itself_the_library_has_no_limit() -> None:
