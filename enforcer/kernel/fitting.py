@@ -84,13 +84,14 @@ def ending_key(
     t: MatcherState, s: cython.pointer[State], words: cython.longlong[::1]
 ) -> cython.longlong:
     """Return a hash of what the length of a state's end depends on; 0 if names or elements do."""
-    if needs_fingerprint(t, s.frame) or (keeps_characters(t, s) and s.phase != IN_NAME):
+    is_kept: cython.bint = keeps_characters(t, s)
+    if needs_fingerprint(t, s.frame) or (is_kept and s.phase == IN_STRING):
         return 0
     count = s.count if s.phase == IN_BARE else -1
     if s.automaton_state >= 0 and (s.phase == IN_STRING or s.phase >= IN_RAW):
         if automaton_at(t, automaton_of(t, s)).bounds != 0:
             count = s.count
-    if s.phase == IN_NAME and is_written(t, s.frame, s.top - s.count, s.count):
+    if is_kept and is_written(t, s.frame, s.top - s.count, s.count):
         return 0
     frame = s.frame
     while frame >= 0:

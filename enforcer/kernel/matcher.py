@@ -115,6 +115,22 @@ class TextMatcher(MatcherState):
         """Return the accepted token ids of the whole text."""
         return [self.accepted[i] for i in range(self.length)]
 
+    def fingerprint(self) -> int:
+        """Return a hash of the text's bytes, and special tokens; see `records.hash_combine`."""
+        found = cython.cast(cython.longlong, 0)
+        for i in range(self.length):
+            first = self.tree.text0[self.accepted[i]]
+            end = self.tree.text0[self.accepted[i] + 1]
+            if first == end:
+                found = hash_combine(found, 256 + self.accepted[i])
+            if i == 0:
+                first += self.skipped
+            if i == self.length - 1:
+                end -= self.unread
+            for at in range(first, end):
+                found = hash_combine(found, self.tree.text[at])
+        return found
+
     def is_accepting(self) -> bool:
         """Return whether the text so far is complete."""
         return is_whole_text(self, past_state(self, self.at))
@@ -182,13 +198,17 @@ class TextMatcher(MatcherState):
 
         Returns:
             Behind more of what is being written; behind each byte that begins or ends something, -1
-            if some value has no end that is known, which a text may begin all the same.
+            if some value has no end that is known, which a text may begin all the same; and what is
+            being written: 1 for a string, 2 for raw text, 0 for anything else.
 
         """
         begin_call(self)
         try:
             begin_ends(self)
-            return growth_within(self, past_state(self, self.at)), costs_of(self).growth
+            s = past_state(self, self.at)
+            is_raw: cython.bint = s.phase == IN_VALUE or s.phase == IN_RAW
+            kind = 1 if s.phase == IN_STRING else 2 if is_raw else 0
+            return growth_within(self, s), costs_of(self).growth, kind
         finally:
             self.is_in_use = False
 
@@ -316,6 +336,8 @@ def advance(t: MatcherState, token_id: i64, start: i64) -> cython.bint:
         wider = np.zeros(2 * t.length, np.int32)
         wider[: t.length] = t.accepted
         t.accepted = wider
+    if t.length == 0:
+        t.skipped = start
     t.accepted[t.length] = token_id
     t.length += 1
     t.at += 1

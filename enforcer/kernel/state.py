@@ -146,6 +146,7 @@ class MatcherState:
     past: State[::1]  # the state before each token id that can be taken back, and the present one
     at: i64  # the index of the present one
     accepted: cython.int[::1]  # token ids of the whole text
+    skipped: i64  # bytes of the first of them before the text
     length: i64  # how many
     collected: i64  # words of the arena when it was collected last
 
@@ -184,6 +185,7 @@ class MatcherState:
         self.calls = 0
         self.resting = 0
         self.unread = 0
+        self.skipped = 0
         self.arena = tree.blank_words.copy() if cython.compiled else new_words(FIRST_WORDS)
         self.past = tree.blank_states.copy()
         self.accepted = tree.blank_ids.copy()

@@ -27,6 +27,7 @@ class OptionWords(TypedDict, total=False):
     on_unsupported: OnUnsupported | str
     limits: Limits
     max_calls: int
+    identical_calls: int | None
     preamble_ids: int | None
     finish_within_budget: bool
     allow_empty_turns: bool
@@ -49,6 +50,8 @@ class Options:
         limits: bounds on schemas.
         conventions: readings of keywords that depart from the standard.
         max_calls: greatest number of calls in a turn; ends loops of calls.
+        identical_calls: after how many calls in a row that are equal byte for byte no further one
+            may begin; None for no limit. Needs the engine `machine`.
         preamble_ids: how many token ids of text may precede a demanded call, outside of reasoning;
             None for the number of the tool-call format.
         finish_within_budget: whether every call ends before the token budget does, and one that
@@ -71,6 +74,7 @@ class Options:
     limits: Limits = USUAL
     conventions: Conventions = field(default_factory=Conventions)
     max_calls: int = 128
+    identical_calls: int | None = None
     preamble_ids: int | None = None
     finish_within_budget: bool = False
     allow_empty_turns: bool = False
@@ -81,6 +85,8 @@ class Options:
 
     def __post_init__(self) -> None:
         require_whole("max_calls", self.max_calls, least=1)
+        if self.identical_calls is not None:
+            require_whole("identical_calls", self.identical_calls, least=1)
         if self.preamble_ids is not None:
             require_whole("preamble_ids", self.preamble_ids, least=0)
         for each in fields(self):

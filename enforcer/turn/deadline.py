@@ -94,6 +94,7 @@ class Deadline:
         # by how many more of that text, and each byte that begins something, may lengthen its end.
         self._spare, self._enough, self._within, self._each = -inf, inf, 0, 0
         self._cost = 0  # of that end
+        self._kind = 0  # of what is being written; see `TextMatcher.end_growth`
         self._first = -1  # the id with which the text's end begins
         self._is_exact = False  # whether these are of the present position
         self._row: npt.NDArray[np.int32] | None = None  # that of the present position, if narrowed
@@ -188,7 +189,7 @@ class Deadline:
         """Return whether so much room is left in a text that any id fits."""
         if not self._is_exact and self._spare < self._enough:
             text = _native(at.grammar)
-            self._within, self._each = text.end_growth()
+            self._within, self._each, self._kind = text.end_growth()
             if not self._table.vocabulary.is_complete:
                 self._within += _ESCAPED
             # Wherever the text goes, an id that begins nothing may lengthen its end as a byte may.
@@ -219,6 +220,8 @@ class Deadline:
         kept = target & at.markers.mask
         if sure >= 0:
             kept |= target & weights.up_to(sure)
+        if self._kind and self._spare >= self._within:
+            kept |= target & weights.inside[self._kind]
         if self._spare >= self._within + _MISSING:
             kept |= target & weights.partial
         room = left - 1 - self._behind_text(at.state, at.calls)

@@ -45,6 +45,7 @@ class Envelope:
         first: index of the turn's first call.
         preamble: how many token ids of text may precede a demanded call outside of reasoning;
             before them there may be white space.
+        identical: how many equal calls in a row end the calls of the turn; None for no limit.
         text_format: starts the grammar that content must fit; None for free text.
 
     """
@@ -58,6 +59,7 @@ class Envelope:
         most: int,
         first: int,
         preamble: int,
+        identical: int | None = None,
         text_format: Callable[[], ArgumentMatcher] | None = None,
     ) -> None:
         self.table = table
@@ -66,6 +68,7 @@ class Envelope:
         self.most = most if names else 0
         self.first = first
         self.preamble = preamble
+        self.identical = identical
         self.text_format = text_format
 
     def alike(self) -> SharedStates:

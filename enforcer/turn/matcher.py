@@ -345,9 +345,14 @@ class Matcher:
             token_id = number(token_id, "an id")
         try:
             if now is self._in_text and 0 <= token_id < self._size and self._kinds[token_id]:
-                step = now if self._text.accept(token_id) else None
-                if step is not None and self._ends_itself and self._text.is_done:
-                    step = self._left_text(token_id, now)
+                if not self._text.accept(token_id):
+                    return False
+                if not (self._ends_itself and self._text.is_done):  # nearly all tokens of a text
+                    self._accepted += 1
+                    if not self._accepted % _LET_GO:
+                        self._let_go()
+                    return True
+                step = self._left_text(token_id, now)
             else:
                 self._reader.fed = 0
                 step = None if now.shared is None else now.shared.after.get(token_id)

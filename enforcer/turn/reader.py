@@ -85,6 +85,8 @@ class TokenReader:
             self._after = [self._enter(self._then, calls) for calls in (1, max(envelope.most, 1))]
         self._trie = envelope.headers(0)
         self._tried = TriedTexts(transitions, self._trie.names)
+        # By the completed calls: the last one, and how many equal ones it ends.
+        self._runs: list[tuple[tuple[str, int], int]] = []
         self._inside = envelope.table.layout.ids  # the special tokens that arguments may have
         self._is_indexed = envelope.table.dialect.has_index
         self._turn = kernel.Turn(
@@ -196,20 +198,49 @@ class TokenReader:
         The rest of the token is legal; None, and the arguments stand where they did, if it cannot
         be read all the same.
         """
-        data = self._table.vocabulary.token_bytes(token_id)
         text: Any = now.grammar
-        self._end_call(now.calls)
         found: Position | None = None
         try:
-            found = self._read(now, data, len(data) - text.left, token_id)
+            found = self._ended(now, token_id)
         finally:
             if found is None:  # the next text failed between the test and its beginning
                 text.rollback(1)
         self.fed = int(found is not None)
         return found
 
-    def _end_call(self, calls: int) -> None:
-        self._turn.set_state(self._place_after(calls), 0, 0, 0, calls + 1)
+    def _ended(self, now: Position, token_id: int) -> Position | None:
+        """Read the rest of a token within which the arguments have ended."""
+        data = self._table.vocabulary.token_bytes(token_id)
+        text: Any = now.grammar
+        done = self._completed(now)
+        self._end_call(done)
+        found = self._read(now, data, len(data) - text.left, token_id)
+        if found is None and done > now.calls + 1:
+            # The token begins another call, as its row could not know that it is one too many: the
+            # last one. No format has both such tokens and an index in its headers.
+            self._end_call(self._envelope.most - 1)
+            found = self._read(now, data, len(data) - text.left, token_id)
+        return found
+
+    def _completed(self, now: Position) -> int:
+        """Return how many calls are completed with the present one; the most, if none may follow.
+
+        None may after too many calls in a row that are equal.
+        """
+        calls, limit = now.calls + 1, self._envelope.identical
+        text = _native(now.grammar)
+        if limit is None or not isinstance(text, kernel.TextMatcher):
+            return calls
+        call = now.tool, text.fingerprint()
+        del self._runs[now.calls :]
+        before, run = self._runs[-1] if self._runs else (None, 0)
+        run = run + 1 if before == call else 1
+        self._runs.append((call, run))
+        return max(calls, self._envelope.most) if run >= limit else calls
+
+    def _end_call(self, done: int) -> None:
+        """Bring the kernel behind a text with which so many calls are completed."""
+        self._turn.set_state(self._after[1 if done >= self._envelope.most else 0], 0, 0, 0, done)
 
     def _place_after(self, calls: int) -> int:
         """Return the place behind a text before which so many calls were completed."""
@@ -241,8 +272,7 @@ class TokenReader:
             return None
         if not self._has_ended(text):
             return position
-        self._end_call(position.calls)
-        return self._read(position, data, len(data) - text.left, token_id)
+        return self._ended(position, token_id)
 
     def _linked(self, begun: Position) -> Position:
         """Let the turn go on where the arguments end that have begun."""
@@ -281,11 +311,11 @@ class TokenReader:
                 if not self._has_ended(now.grammar):
                     return now
                 self.fed = 1
-                self._end_call(now.calls)
+                self._end_call(self._completed(now))
                 return self._position(now, Native(*self._turn.state()))
             if not now.grammar.is_accepting():
                 return None
-            return self._marked(now, token_id, now.row.opening, now.calls + 1)
+            return self._marked(now, token_id, now.row.opening, self._completed(now))
         if now.header is not None and not now.place.begun:
             if now.header.name is None:
                 return None

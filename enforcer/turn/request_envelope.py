@@ -56,6 +56,7 @@ def envelope(
         due=Due.CALL if toolset.choice is ToolChoice.REQUIRED else due,
         most=options.max_calls if toolset.parallel else 1,
         first=spec.first_index,
+        identical=options.identical_calls,
         preamble=(
             table.dialect.preamble_ids if options.preamble_ids is None else options.preamble_ids
         ),

@@ -41,6 +41,14 @@ _STRUCTURE = {
 }
 
 
+# What may begin or end something within a string, and within raw text.
+_ENDS = {
+    LayoutKind.JSON: (b'"\\', b""),
+    LayoutKind.PAIRS: (b'"\\<', b'{["\\<\n'),
+    LayoutKind.PYTHON: (b"\"'\\", b""),
+}
+
+
 class TokenWeights:
     """The weights of a vocabulary's token ids in the texts of a layout.
 
@@ -51,6 +59,8 @@ class TokenWeights:
         leading: the greatest weight of what stands, in a token, behind what may end a header.
         short: mask row of special tokens and the ids of few bytes, which are tried outside of
             texts.
+        inside: by the kind of text, see `TextMatcher.end_growth`, mask rows of the ids that neither
+            begin nor end anything in it.
         usual: mask row of the ids that models write often, those of small weights.
 
     """
@@ -63,7 +73,11 @@ class TokenWeights:
         self.weights = np.zeros(vocabulary.size, dtype=np.int16)
         first = [*layout.ids]
         partial = []
+        inside: tuple[list[int], list[int]] = [], []
         for key, token_id in zip(keys, ids, strict=True):
+            for some, ends in zip(inside, _ENDS[layout.layout.kind], strict=True):
+                if len(key.translate(None, ends)) == len(key):
+                    some.append(token_id)
             self.weights[token_id] = len(key) - len(key.translate(None, structure))
             if not self.weights[token_id] and _is_partial(key):
                 partial.append(token_id)
@@ -76,6 +90,10 @@ class TokenWeights:
         self.heaviest = int(self.weights.max(initial=0))
         # Here and not with the first mask, which a server's step would wait for: 40 ms.
         self.partial = vocabulary.row(partial)
+        self.inside = [
+            vocabulary.row(()),
+            *(vocabulary.row(some) & ~self.partial for some in inside),
+        ]
         whole = vocabulary.text_row & ~self.partial
         self._rows = [
             vocabulary.row(np.flatnonzero(self.weights <= weight).tolist()) & whole
@@ -91,8 +109,8 @@ class TokenWeights:
     def to_try(self, row: npt.NDArray[np.int32]) -> npt.NDArray[np.int64]:
         """Return the ids of a mask row (int32) that are worth a search of an end behind them.
 
-        All of them if they are few; else those that begin or end something, or are characters with
-        which numbers and words begin. The short ones come first, those in `partial` last: searches
+        At most 3,000; of more, those that begin or end something, or are characters with which
+        numbers and words begin. The short ones come first, those in `partial` last: searches
         behind them take longest.
         """
         first = row & self._first
@@ -103,7 +121,7 @@ class TokenWeights:
         found: npt.NDArray[np.int64] = np.concatenate(
             [members(first), members(rest & ~last), members(last)]
         )
-        return found
+        return found[:_FEW]
 
     def up_to(self, weight: int) -> npt.NDArray[np.int32]:
         """Return the shared mask row (int32) of the ids of at most a weight, `MOST_SURE` at most.

@@ -75,7 +75,7 @@ def test_from_wherever_a_text_goes_its_end_is_valid(name: str, seed: int) -> Non
             break
         closing = [i for i in ids if V.token_bytes(i)[:1] in b'"]},:']
         token = random.choice(closing if closing and random.random() < 0.4 else ids)
-        before, (within, each) = text.end_cost(), text.end_growth()
+        before, (within, each, _) = text.end_cost(), text.end_growth()
         assert text.accept(token)
         data += V.token_bytes(token)
         begins = sum(byte in b'{}[],:"\\' for byte in V.token_bytes(token))

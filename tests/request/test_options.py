@@ -15,6 +15,7 @@ OTHER = Options(
     Limits(depth=9, enum=1),
     Conventions(Formats.STANDARD, closed_objects=True, integers=Integers.DIGITS),
     max_calls=2,
+    identical_calls=5,
     preamble_ids=0,
     finish_within_budget=True,
     allow_empty_turns=True,

@@ -133,6 +133,8 @@ class Settings:
         documents: JSON Schemas that a tool's schema may refer to by their `$id`: files and folders,
             with commas between; `URI=FOLDER` for those that are served below a URI
         max_calls: most calls in one turn
+        identical_calls: after so many equal calls in a row no further one may begin; empty: no
+            limit
         preamble_ids: most tokens of text before a demanded call; empty: what the tool-call format
             says, 32 for Kimi's and 0 for others. White space may stand there in any case
         finish_within_budget: end a call that has begun before `max_tokens` does, and begin none
@@ -163,6 +165,7 @@ class Settings:
     second_space: bool = _setting("on", _ON)
     documents: tuple[str, ...] = _setting("", _listed)
     max_calls: int = _setting("128", _whole(1))
+    identical_calls: int | None = _setting("8", _whole_or_none)
     preamble_ids: int | None = _setting("", _whole_or_none)
     finish_within_budget: bool = _setting("off", _ON)
     empty_turns: bool = _setting("forbid", _one_of({"forbid": False, "allow": True}))
@@ -183,6 +186,7 @@ class Settings:
         return Options(
             on_unsupported=self.on_unsupported,
             max_calls=self.max_calls,
+            identical_calls=self.identical_calls,
             preamble_ids=self.preamble_ids,
             limits=self.limits,
             conventions=Conventions(self.format, self.closed_objects, self.integers),

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 _LONG = 2  # threads: while one works very long, the other serves the rest
 # Niceness above the scheduler's: with more of it the scheduler's thread waits longer for one that
-# has the interpreter and no processor; with none, a neighbour's gaps are longer (decision 0010).
+# has the interpreter and no processor; with none, a neighbour's gaps are longer (decision 0026).
 _LESS_URGENT = 5
 # Seconds after which a thread releases the interpreter where another waits for it. Python's 5 ms
 # are waited for whenever the scheduler's thread has released it (decision 0026).
