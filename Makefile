@@ -45,8 +45,8 @@ long: env ## Servers that `make test` has no time for; before a release.
 bench: env ## Measure first mask and mask times beside xgrammar's.
 	@$(BIN)/python -m bench.first_mask
 
-docs: ## Build the site of the docs into site/, or into site/VERSION (VERSION=0.1.0); a dead link is an error.
+docs: ## Build the site of the docs into site/, or site/VERSION (VERSION=0.1.0; DOCS_URL=https://… is its address).
 	@test -x .venv-docs/bin/pip || { $(PYTHON) -m venv .venv-docs \
 		&& .venv-docs/bin/pip -qq --disable-pip-version-check install --upgrade 'pip>=25.1'; }
 	@.venv-docs/bin/pip -qq install --group docs
-	.venv-docs/bin/python bench/site.py $(VERSION)
+	DOCS_URL='$(DOCS_URL)' .venv-docs/bin/python bench/site.py $(VERSION)

@@ -95,9 +95,9 @@ HELD: tuple[tuple[str, str, str, str], ...] = (
             ("kubernetes", "sh", "for pod", "test_orders.py::test_what_runs_in_a_container_is"),
             ("kubernetes", "sh", "printf", "test_kubernetes.py::test_the_rules_become_a_resource"),
             ("monitoring", "promql", "", "test_monitoring.py::test_what_the_page_asks_reads"),
-            ("runbook", "json", '"op"', "test_orders.py::test_the_patch_takes_plugin_and_parser"),
-            ("runbook", "json", "vllm_xargs", "test_orders.py::test_the_switch_is_a_word_that"),
-            ("runbook", "yaml", "vllm_xargs", "test_orders.py::test_the_switch_is_a_word_that"),
+            ("removal", "json", '"op"', "test_orders.py::test_the_patch_takes_plugin_and_parser"),
+            ("removal", "json", "vllm_xargs", "test_orders.py::test_the_switch_is_a_word_that"),
+            ("removal", "yaml", "vllm_xargs", "test_orders.py::test_the_switch_is_a_word_that"),
         )
     ),
     (

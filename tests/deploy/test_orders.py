@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tests.snippets import Command
 
 RUNBOOK = ROOT / "docs/production/runbook.md"
+OUT = ROOT / "docs/production/removal.md"
 OBJECTS: dict[str, dict[str, Any]] = {
     one["kind"]: one
     for text in blocks(ROOT / "docs/production/kubernetes.md", "yaml")
@@ -133,7 +134,7 @@ def _is_out(deployment: dict[str, Any]) -> None:
 
 
 def _patch() -> str:
-    (found,) = (block for block in blocks(RUNBOOK, "json") if block.startswith("["))
+    (found,) = (block for block in blocks(OUT, "json") if block.startswith("["))
     return found
 
 
@@ -190,8 +191,8 @@ def test_compose_takes_plugin_and_parser_out() -> None:
 
 
 def test_the_switch_is_a_word_that_requests_may_have() -> None:
-    (body,) = (json.loads(one) for one in blocks(RUNBOOK, "json") if one.startswith("{"))
-    (gateway,) = (yaml.safe_load(one) for one in blocks(RUNBOOK, "yaml"))
+    (body,) = (json.loads(one) for one in blocks(OUT, "json") if one.startswith("{"))
+    (gateway,) = (yaml.safe_load(one) for one in blocks(OUT, "yaml"))
     (model,) = gateway["model_list"]
     word = body["vllm_xargs"]["enforcer"]
     assert model["litellm_params"]["extra_body"] == {"vllm_xargs": {"enforcer": word}}

@@ -90,8 +90,8 @@ def test_no_link_leads_nowhere(page: Path) -> None:
         ("vllm.md", False),
         ("vllm.md#front-ends-of-vllms-own", False),
         ("#you-use-the-library", False),
-        ("reference/library.md#enforcer.Matcher", False),
-        ("reference/library.md#enforcer.Nothing", True),
+        ("reference/turns.md#enforcer.Matcher", False),
+        ("reference/turns.md#enforcer.Nothing", True),
         ("nowhere.md", True),
         ("vllm.md#nowhere", True),
         ("../README.md", True),
@@ -114,7 +114,7 @@ def test_what_the_site_names_is_there() -> None:
 
 def test_the_generator_is_strict() -> None:
     assert "python bench/site.py $(VERSION)" in (ROOT / "Makefile").read_text()
-    assert '"build", "--clean", "--strict"' in (ROOT / "bench/site.py").read_text()
+    assert '"build", "--strict"' in (ROOT / "bench/site.py").read_text()
     groups = tomllib.loads((ROOT / "pyproject.toml").read_text())["dependency-groups"]
     assert [one for one in groups["docs"] if one.startswith("zensical==")]
 
@@ -135,3 +135,83 @@ def test_a_version_has_a_folder_of_its_own() -> None:
     text = site.configured(site.CONFIGURATION.read_text(), "1.2.3")
     assert tomllib.loads(text)["project"] == {**SITE, "site_dir": "site/1.2.3"}
     assert SITE["extra"]["version"]["provider"] == "mike"
+
+
+@pytest.mark.parametrize(
+    ("version", "place"), [("", "https://docs.test/e/"), ("1.2.3", "https://docs.test/e/1.2.3/")]
+)
+def test_pages_have_an_address_where_the_site_has_one(version: str, place: str) -> None:
+    text = site.CONFIGURATION.read_text()
+    for address in ("https://docs.test/e", "https://docs.test/e/"):
+        changed = tomllib.loads(site.configured(text, version, address))["project"]
+        assert changed["site_url"] == place
+    assert site.configured(text, "") == text
+    assert "site_url" not in SITE
+
+
+def test_the_generator_forgets_its_records_and_no_file_of_others(tmp_path: Path) -> None:
+    kept = ("npm/tokenizer.json", "leaderboard.json", "17/3")
+    for name in (*kept, "10447180387755112809", "objects.inv", "mkdocstrings.json"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("")
+    site.forget(tmp_path)
+    left = {str(one.relative_to(tmp_path)) for one in tmp_path.rglob("*") if one.is_file()}
+    assert left == set(kept)
+    site.forget(tmp_path / "nowhere")
+
+
+def test_diagrams_are_drawn_by_a_script_of_the_site(tmp_path: Path) -> None:
+    package = tmp_path / "package"
+    package.mkdir()
+    for name in site.MERMAID_FILES.values():
+        (package / name).write_text(name)
+    scripts = tmp_path / "scripts"
+    scripts.mkdir()
+    bundle = scripts / "bundle.1.min.js"
+    major = site.MERMAID.split("@")[1].split(".")[0]
+    bundle.write_text(f'a("https://unpkg.com/mermaid@{major}/dist/mermaid.min.js");b')
+    site.draw_here(scripts, package)
+    changed = 'a(new URL("assets/javascripts/mermaid.min.js",__md_scope).href);b'
+    assert bundle.read_text() == changed
+    assert (scripts / "mermaid.min.js").read_text() == "mermaid.min.js"
+    with pytest.raises(ValueError, match="0 addresses"):
+        site.draw_here(scripts, package)
+
+
+def test_every_tab_has_a_sidebar_and_pages_lead_on() -> None:
+    for tab in SITE["nav"]:
+        ((name, pages),) = tab.items()
+        assert len(list(_paths(pages))) > 1, name
+    assert {"navigation.tabs", "navigation.footer"} <= set(SITE["theme"]["features"])
+
+
+def test_titles_tell_pages_apart() -> None:
+    titles = [title for tab in SITE["nav"] for pages in tab.values() for title in _titles(pages)]
+    assert len(titles) == len(list(_paths(SITE["nav"])))
+    assert len(set(titles)) == len(titles)
+
+
+def _titles(entry: Any) -> Iterator[str]:
+    """Give the titles of the pages of an entry of the navigation, as browsers show them."""
+    if isinstance(entry, str):
+        yield re.search(r"^# (.+)$", (DOCS / entry).read_text(), re.MULTILINE)[1]
+    elif isinstance(entry, list):
+        for one in entry:
+            yield from _titles(one)
+    else:
+        for title, one in entry.items():
+            yield from [title] if isinstance(one, str) else _titles(one)
+
+
+@pytest.mark.parametrize(
+    "name", ["ENFORCER_MAX_CALLS", "enforcer_turns_failed_total", "max_tokens"]
+)
+def test_a_name_is_one_word_of_the_search(name: str) -> None:
+    words = re.split(SITE["plugins"]["search"]["separator"], f"`{name}`: more/less")
+    assert words == ["", name, "more", "less"]
+
+
+def test_what_users_ask_is_a_heading() -> None:
+    found = (DOCS / "troubleshooting.md").read_text()
+    for asked in ('"Model tried to call unavailable tool"', '"Missing key at"', "How to upgrade"):
+        assert f"\n## {asked}\n" in found

@@ -18,9 +18,12 @@ PAGE = DOCS / "results.md"
 FOLDER = DOCS / "assets"
 
 WIDTH, _LEFT, _RIGHT = 720, 210, 60  # pixels: the whole, for names, for figures
-_BAR, _GAP, _TOP = 13, 14, 30
-INK = "#7a7f87"  # is read on white and on black
-OURS, _THEIRS = "#3f6ad8", ("#b4b9c1", "#8b919b")
+_BAR, _GAP, _TOP, _BOTTOM = 13, 14, 54, 44
+_TICKS = 5  # at least so many numbers on a linear axis
+# A panel of its own: text has contrast on it, whatever the page around it looks like.
+LIGHT = {"panel": "#ffffff", "ink": "#4a515b", "rule": "#dde1e7"}
+DARK = {"panel": "#16191d", "ink": "#b9c1cc", "rule": "#333a44"}
+_BARS = {"a": ("#8d939d", "#a3aab5"), "b": ("#5f6670", "#6f7783"), "ours": ("#2f5bd0", "#7ea2ff")}
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ class Chart:
 
     Attributes:
         file: its name in the folder of assets.
+        title: what it shows, in words.
+        unit: of the figures.
         heading: first cell of the table's head.
         columns: those that are compared, by their place; the last one is ours.
         rows: the first cells of what is shown; empty for all.
@@ -38,6 +43,8 @@ class Chart:
     """
 
     file: str
+    title: str
+    unit: str
     heading: str
     columns: tuple[int, ...]
     rows: tuple[str, ...] = ()
@@ -48,20 +55,39 @@ class Chart:
 CHARTS = (
     Chart(
         "demo.svg",
+        "A model that fails as the real one does: what went wrong",
+        "requests, of 260",
         "of 260 requests",
         (1, 2, 3),
         ("undeclared calls", "schema errors", "wrong ids", "empty replies"),
     ),
     Chart(
         "random-weights.svg",
+        "Random weights: calls and errors",
+        "requests, of 190",
         "of 190 requests",
         (1, 2, 3),
         ("successful calls", "schema errors", "id errors", "cut off, but reported as a call"),
     ),
-    Chart("throughput.svg", "ids a second", (1, 2, 3)),
-    Chart("first-mask.svg", "until the first mask", (2, 1), logarithmic=True),
+    Chart(
+        "throughput.svg",
+        "Throughput by tool choice and requests in flight",
+        "token ids a second",
+        "ids a second",
+        (1, 2, 3),
+    ),
+    Chart(
+        "first-mask.svg",
+        "Time until the first mask",
+        "milliseconds",
+        "until the first mask",
+        (2, 1),
+        logarithmic=True,
+    ),
     Chart(
         "leaderboard.svg",
+        "A public leaderboard: calls and answers",
+        "questions, of 420",
         "of 420 questions",
         (1, 2, 3),
         ("valid calls", "right answers", "cut off by `max_tokens`"),
@@ -90,50 +116,108 @@ def draw(text: str, chart: Chart) -> str:
     if chart.rows:
         rows = [next(row for row in rows if row[0] == name) for name in chart.rows]
     names = [head[column].replace("`", "") for column in chart.columns]
-    colours = (*_THEIRS[: len(names) - 1], OURS)
-    most = max(_number(row[column]) for row in rows for column in chart.columns)
-    least = min(_number(row[column]) for row in rows for column in chart.columns)
-    parts = []
+    kinds = (*("a", "b")[: len(names) - 1], "ours")
+    figures = [_number(row[column]) for row in rows for column in chart.columns]
+    scale = Scale(min(figures), max(figures), chart.logarithmic)
+    bottom = _TOP + len(rows) * (_BAR * len(names) + _GAP) - _GAP + 6
+    parts = [
+        f'<rect class="panel" width="{WIDTH}" height="{bottom + _BOTTOM}"/>',
+        f'<text class="title" x="10" y="18">{escape(chart.title)}</text>',
+    ]
     x = float(_LEFT)
-    for name, colour in zip(names, colours, strict=True):
-        parts.append(f'<rect x="{x:.0f}" y="6" width="11" height="11" fill="{colour}"/>')
-        parts.append(f'<text x="{x + 16:.0f}" y="16">{escape(name)}</text>')
+    for name, kind in zip(names, kinds, strict=True):
+        parts.append(f'<rect class="{kind}" x="{x:.0f}" y="28" width="11" height="11"/>')
+        parts.append(f'<text x="{x + 16:.0f}" y="38">{escape(name)}</text>')
         x += 40 + 6.4 * len(name)
-    if chart.logarithmic:
-        parts.append(f'<text x="{x:.0f}" y="16">(logarithmic)</text>')
+    for tick in scale.ticks():
+        at = _LEFT + scale.length(tick)
+        parts.append(f'<path class="rule" d="M{at:.1f} {_TOP - 4}V{bottom}"/>')
+        parts.append(f'<text x="{at:.1f}" y="{bottom + 15}" text-anchor="middle">{tick:,g}</text>')
+    unit = chart.unit + (", logarithmic scale" if chart.logarithmic else "")
+    middle = (_LEFT + WIDTH - _RIGHT) / 2
+    parts.append(f'<text x="{middle:.0f}" y="{bottom + 34}" text-anchor="middle">{unit}</text>')
     y = _TOP
     for row in rows:
-        middle = y + _BAR * len(names) / 2 + 4
+        at = y + _BAR * len(names) / 2 + 4
         label = escape(row[0].replace("`", ""))
-        parts.append(f'<text x="{_LEFT - 10}" y="{middle:.0f}" text-anchor="end">{label}</text>')
-        for column, colour in zip(chart.columns, colours, strict=True):
-            length = _length(_number(row[column]), least, most, chart)
+        parts.append(f'<text x="{_LEFT - 10}" y="{at:.0f}" text-anchor="end">{label}</text>')
+        for column, kind in zip(chart.columns, kinds, strict=True):
+            length = scale.length(_number(row[column]))
+            figure = escape(row[column])
             parts.append(
-                f'<rect x="{_LEFT}" y="{y + 1}" width="{length:.1f}" height="{_BAR - 2}" '
-                f'rx="1" fill="{colour}"/>'
+                f'<rect class="{kind}" x="{_LEFT}" y="{y + 1}" width="{length:.1f}" '
+                f'height="{_BAR - 2}" rx="1"/>'
             )
             parts.append(
-                f'<text x="{_LEFT + length + 6:.1f}" y="{y + 10}">{escape(row[column])}</text>'
+                f'<text class="figure" x="{_LEFT + length + 6:.1f}" y="{y + 10}">{figure}</text>'
             )
             y += _BAR
         y += _GAP
     opening = (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {y}" '
-        f'font-family="sans-serif" font-size="12" fill="{INK}">'
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {bottom + _BOTTOM}" '
+        f'font-family="sans-serif" font-size="12" role="img">'
     )
-    return "\n".join([opening, *parts, "</svg>", ""])
+    return "\n".join(
+        [opening, f"<title>{escape(chart.title)}</title>", _style(), *parts, "</svg>", ""]
+    )
+
+
+def _style() -> str:
+    """Return the colours, for a light and a dark system."""
+    schemes = []
+    for colours, place in ((LIGHT, 0), (DARK, 1)):
+        rules = [
+            f".panel {{ fill: {colours['panel']} }}",
+            f"text {{ fill: {colours['ink']} }}",
+            f".rule {{ stroke: {colours['rule']} }}",
+            f".figure {{ paint-order: stroke; stroke: {colours['panel']}; stroke-width: 4px }}",
+            *(f".{kind} {{ fill: {shades[place]} }}" for kind, shades in _BARS.items()),
+        ]
+        schemes.append("\n".join(rules))
+    light, dark = schemes
+    title = ".title { font-size: 14px; font-weight: bold }"
+    return (
+        f"<style>\n{title}\n{light}\n@media (prefers-color-scheme: dark) {{\n{dark}\n}}\n</style>"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Lengths of bars.
+
+    Attributes:
+        least: the least figure.
+        most: the largest.
+        logarithmic: whether lengths are those of logarithms; the shortest has a tenth of the room.
+
+    """
+
+    least: float
+    most: float
+    logarithmic: bool
+
+    def length(self, value: float) -> float:
+        """Return a bar's length in pixels."""
+        room = WIDTH - _LEFT - _RIGHT
+        if not self.logarithmic:
+            return room * value / self.most
+        return room * (0.1 + 0.9 * math.log(value / self.least) / math.log(self.most / self.least))
+
+    def ticks(self) -> list[float]:
+        """Return the numbers of the axis: powers of ten, or the multiples of a round step."""
+        power = math.floor(math.log10(self.most))
+        if self.logarithmic:
+            lowest = math.ceil(math.log10(self.least))
+            return [10.0**each for each in range(lowest, power + 1)]
+        steps = [
+            factor * 10.0**each for each in range(power - 1, power + 1) for factor in (1, 2, 5)
+        ]
+        step = max(each for each in steps if self.most / each >= _TICKS - 1)
+        return [step * n for n in range(math.floor(self.most / step) + 1)]
 
 
 def _number(cell: str) -> float:
     return float(cell.replace(",", ""))
-
-
-def _length(value: float, least: float, most: float, chart: Chart) -> float:
-    """Give a bar's length; on a logarithmic scale the shortest has a tenth of the room."""
-    room = WIDTH - _LEFT - _RIGHT
-    if not chart.logarithmic:
-        return room * value / most
-    return room * (0.1 + 0.9 * math.log(value / least) / math.log(most / least))
 
 
 def main() -> None:

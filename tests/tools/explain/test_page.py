@@ -62,6 +62,17 @@ def test_a_page_carries_the_turn_and_loads_nothing() -> None:
     assert "alert" not in text.partition("<main>")[0].replace("&lt;script&gt;alert", "")
 
 
+def test_colours_and_scales_of_the_page_are_explained() -> None:
+    text = page(traced())
+    legends = "".join(re.findall(r'<div class="legend">.*?</div>', text, re.DOTALL))
+    for kind in ("tight", "marker", "changed", "legal", "shown", "masked"):
+        assert re.search(rf'class="(t )?{kind}"', legends), kind
+    assert "Legal token ids at each position (logarithmic)" in text
+    for axis in ("count", "position"):
+        assert f'{{class: "{axis}", style: ' in text
+    assert '"not legal: masked"' in text
+
+
 def test_the_table_says_what_was_taken_away() -> None:
     said = list(lines(traced()))
     assert any(line.strip().startswith("taken away: `]` (-0.10)") for line in said)
