@@ -320,7 +320,9 @@ def elements_wanted(t: MatcherState, frame: i64, node: cython.pointer[Node]) -> 
     for v in range(t.tables.item_slots[place].values):
         if t.tables.bits[t.tables.item_slots[place].fits + v] >> i & 1 == 0:
             continue
-        hits = t.tables.bits[t.tables.item_slots[place].hits + v * node.arrays + i]
+        hits = cython.cast(cython.longlong, 0)
+        if t.tables.arrays[array].tally >= 0:  # else the slot has none
+            hits = t.tables.bits[t.tables.item_slots[place].hits + v * node.arrays + i]
         tally = tally_behind(t, frame, array, hits)
         if tally < 0:
             continue

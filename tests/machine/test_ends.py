@@ -251,3 +251,14 @@ def test_a_text_may_be_as_deep_as_it_likes() -> None:
         if depth in {10, 100}:
             assert depth / 2 < text.end_cost() < 3 * depth + 20  # a token may close two levels
     assert text.end_cost() == -1  # too long to be looked for
+
+
+@pytest.mark.parametrize("count", [2, 3, 5])
+def test_arrays_of_several_kinds_that_count_no_element_have_an_end(count: int) -> None:
+    kinds = [{"type": "string"}, {"type": "integer"}, {"type": "null"}, {"type": "boolean"}]
+    kinds.append({"type": "object"})
+    options = [{"type": "array", "items": kind, "minItems": 2} for kind in kinds[:count]]
+    text = machine(compile_schema(of(x={"anyOf": options}))).matcher()
+    for byte in b'{"x": ["a", ':
+        assert text.accept(byte)
+        assert text.end_cost() > 0
