@@ -164,6 +164,11 @@ class Enforcer:
         self.table = Table(self.dialect, vocabulary, any_text)
         self.table.refuse_engine(engine.name)
         self.options = (Options() if options is None else options).changed(**words)
+        if self.options.identical_calls is not None and engine.name != engines.MACHINE:
+            raise ConfigurationError(
+                f"the engine {engine.name} cannot compare calls: leave `identical_calls` out, or "
+                f"use the engine {engines.MACHINE}"
+            )
         self._documents = Documents({}) if documents is None else documents
         self._grammars = Grammars(
             vocabulary,

@@ -22,6 +22,7 @@ from enforcer.kernel.state import (
     automaton_of,
     is_of_call,
     level_of,
+    needs_fingerprint,
     node_at,
 )
 from enforcer.kernel.strings import quote_of, symbol_of
@@ -379,4 +380,6 @@ def growth_within(t: MatcherState, s: cython.pointer[State]) -> i64:
         found = costs.farthest_listed
     if s.automaton_state >= 0:
         found = max(found, cython.cast(cython.longlong, costs.farthest[automaton_of(t, s)]))
+    if needs_fingerprint(t, s.frame) or keeps_characters(t, s):
+        found += PENDING_IDS  # one that was written before has to become another one
     return found

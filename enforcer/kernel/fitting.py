@@ -83,21 +83,25 @@ def tokens_that_fit(t: MatcherState, token_ids, room: i64) -> tuple:
 def ending_key(
     t: MatcherState, s: cython.pointer[State], words: cython.longlong[::1]
 ) -> cython.longlong:
-    """Return a hash of what the length of a state's end depends on; 0 if names or elements do."""
+    """Return a hash of what the length of a state's end depends on.
+
+    0 if it depends on names or elements that were written, which a configuration does not have.
+    """
     is_kept: cython.bint = keeps_characters(t, s)
     if needs_fingerprint(t, s.frame) or (is_kept and s.phase == IN_STRING):
         return 0
-    count = s.count if s.phase == IN_BARE else -1
-    if s.automaton_state >= 0 and (s.phase == IN_STRING or s.phase >= IN_RAW):
-        if automaton_at(t, automaton_of(t, s)).bounds != 0:
-            count = s.count
     if is_kept and is_written(t, s.frame, s.top - s.count, s.count):
         return 0
+    count = s.count if s.phase == IN_BARE else -1
+    is_text: cython.bint = s.phase == IN_STRING or s.phase == IN_NAME or s.phase >= IN_ARGUMENT
+    if is_text and s.automaton_state >= 0 and automaton_at(t, automaton_of(t, s)).bounds != 0:
+        count = s.count
     frame = s.frame
     while frame >= 0:
-        if t.arena[frame + KIND] == OBJECT_FRAME and t.arena[frame + WRITTEN] != 0:
+        if t.arena[frame + WRITTEN] != 0:
             node = node_of(t, frame)
-            if node.names_end != 0 or node.limits != 0 or node.witnesses != 0:
+            is_array: cython.bint = t.arena[frame + KIND] != OBJECT_FRAME
+            if is_array or node.names_end != 0 or node.limits != 0 or node.witnesses != 0:
                 return 0
         frame = t.arena[frame + PARENT]
     copy_state(state_at(t, 0), s)

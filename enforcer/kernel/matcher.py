@@ -115,8 +115,13 @@ class TextMatcher(MatcherState):
         """Return the accepted token ids of the whole text."""
         return [self.accepted[i] for i in range(self.length)]
 
-    def fingerprint(self) -> int:
-        """Return a hash of the text's bytes, and special tokens; see `records.hash_combine`."""
+    def fingerprint(self, behind: i64) -> int:
+        """Return a hash of the text's bytes, and special tokens; see `records.hash_combine`.
+
+        Args:
+            behind: bytes of the last token id behind the end of the text.
+
+        """
         found = cython.cast(cython.longlong, 0)
         for i in range(self.length):
             first = self.tree.text0[self.accepted[i]]
@@ -126,7 +131,7 @@ class TextMatcher(MatcherState):
             if i == 0:
                 first += self.skipped
             if i == self.length - 1:
-                end -= self.unread
+                end -= behind
             for at in range(first, end):
                 found = hash_combine(found, self.tree.text[at])
         return found

@@ -54,10 +54,8 @@ from enforcer.kernel.tokens import (
     are_equal,
     clear_row,
     differing,
-    keep_whole,
     write_common,
     write_row,
-    write_whole,
     write_words,
 )
 from enforcer.kernel.values import legal_groups, step, take_marker
@@ -263,7 +261,7 @@ def read_cached(t: MatcherState, key: cython.longlong[::1], words: i64) -> cytho
         kept = cython.cast(CachedRow, found)
         if kept.words == words and are_equal(kept.data, key, words):
             if kept.base == WHOLE_ROW:
-                write_whole(t.row, kept.data, words, t.tree.words)
+                write_row(t.row, kept.row, t.tree.words)
                 return True
             if kept.base == NO_BASE:
                 clear_row(t.row, t.tree.words)
@@ -548,7 +546,7 @@ def ending_row(t: MatcherState, stop: index):
 
 @cython.cfunc
 def cache_present(t: MatcherState, scratch: Scratch, words: i64):
-    """Cache the present row under its configuration: as differences, if they are few."""
+    """Cache the present row under its configuration: as differences if they are few, or whole."""
     count = differences(t, scratch)
     if t.base == NO_BASE and count > _MANY_DIFFERING:
         t.base = DIGITS_BASE
@@ -560,17 +558,17 @@ def cache_present(t: MatcherState, scratch: Scratch, words: i64):
             count = of_digits
     is_whole: cython.bint = count > MOST_DIFFERING
     if is_whole:
-        count = (t.tree.words + 1) >> 1
+        count = 0
     kept = CachedRow(WHOLE_ROW if is_whole else t.base, words, count)
+    if is_whole:
+        kept.row = t.row[: t.tree.words].copy()
+        kept.size += 4 * t.tree.words
     for i in range(words):
         kept.data[i] = scratch.key[i]
-    if is_whole:
-        keep_whole(t.row, kept.data, words, t.tree.words)
-    else:
-        for i in range(count):
-            place = cython.cast(cython.longlong, scratch.places[i])
-            word = cython.cast(cython.longlong, t.row[place]) & LOW_HALF
-            kept.data[words + i] = place << 32 | word
+    for i in range(count):
+        place = cython.cast(cython.longlong, scratch.places[i])
+        word = cython.cast(cython.longlong, t.row[place]) & LOW_HALF
+        kept.data[words + i] = place << 32 | word
     t.tables.cache_row(scratch.key[0] & (SLOTS - 1), kept)
 
 

@@ -146,8 +146,8 @@ class MatcherState:
     past: State[::1]  # the state before each token id that can be taken back, and the present one
     at: i64  # the index of the present one
     accepted: cython.int[::1]  # token ids of the whole text
-    skipped: i64  # bytes of the first of them before the text
     length: i64  # how many
+    skipped: i64  # bytes of the first one before the text
     collected: i64  # words of the arena when it was collected last
 
     # Of one call.

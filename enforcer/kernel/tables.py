@@ -248,7 +248,7 @@ class Tables:
     @cython.cfunc
     def cache_row(self, slot: index, row: CachedRow):
         """Cache the row of a configuration; drop all others if they take too much."""
-        size = _KEPT_BYTES + 8 * row.data.shape[0]
+        size = _KEPT_BYTES + row.size
         if self.cached_bytes + size > self.most_rows():
             self.charge.add(-self.cached_bytes)
             self.cached = [None] * SLOTS
@@ -260,7 +260,7 @@ class Tables:
             self.cached[slot ^ 1] = before
         self.cached[slot] = row
         if gone is not None:
-            size -= _KEPT_BYTES + 8 * cython.cast(CachedRow, gone).data.shape[0]
+            size -= _KEPT_BYTES + cython.cast(CachedRow, gone).size
         self.cached_bytes += size
         self.charge.add(size)
 

@@ -92,33 +92,6 @@ def write_words(target: cython.int[::1], words: cython.longlong[::1], first: ind
 @cython.cfunc
 @cython.boundscheck(False)
 @cython.exceptval(check=False)
-def keep_whole(
-    row: cython.int[::1], words: cython.longlong[::1], first: index, count: index
-) -> cython.void:
-    """Write a row's words in pairs, the second of each into the upper half."""
-    for i in range(count):
-        word = cython.cast(cython.longlong, row[i])
-        if i & 1:
-            words[first + (i >> 1)] |= word << 32
-        else:
-            words[first + (i >> 1)] = word & LOW_HALF
-
-
-@cython.cfunc
-@cython.boundscheck(False)
-@cython.exceptval(check=False)
-def write_whole(
-    target: cython.int[::1], words: cython.longlong[::1], first: index, count: index
-) -> cython.void:
-    """Write a row that `keep_whole` has kept."""
-    for i in range(count):
-        word = words[first + (i >> 1)]
-        target[i] = low_half(word >> 32 if i & 1 else word)
-
-
-@cython.cfunc
-@cython.boundscheck(False)
-@cython.exceptval(check=False)
 def are_equal(one: cython.longlong[::1], other: cython.longlong[::1], words: index) -> cython.bint:
     """Return whether two arrays begin with the same words."""
     for i in range(words):
@@ -328,25 +301,33 @@ class WideRow(Row):
 @cython.final
 @cython.cclass
 class CachedRow:
-    """A bitmask row of a configuration, as what differs from another row.
+    """A bitmask row of a configuration, as what differs from another row, or whole.
+
+    Args:
+        count: how many words differ.
 
     Attributes:
         base: the number of the other row, a wide one; or `NO_BASE` (without a bit), `DIGITS_BASE`,
             `WHOLE_ROW` for none.
         words: how many words the configuration has; see `rows.configuration`.
-        data: them; then each word of the row that differs, and its place in the upper half; or
-            two of a whole row's.
+        data: them; then each word of the row that differs, and its place in the upper half.
+        row: a whole row; None for differences.
+        size: bytes of `data` and `row`.
 
     """
 
     base: index
     words: i64
     data: cython.longlong[::1]
+    row: cython.int[::1]
+    size: i64
 
     def __cinit__(self, base: index, words: i64, count: i64):
         self.base = base
         self.words = words
         self.data = new_words(words + count)
+        self.row = None
+        self.size = 8 * (words + count)
 
 
 @cython.final

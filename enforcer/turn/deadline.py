@@ -87,6 +87,7 @@ class Deadline:
         self._envelope = envelope
         self._table = envelope.table
         self._weights = envelope.table.token_weights
+        self._escaped = 0 if envelope.table.vocabulary.is_complete else _ESCAPED
         self._arguments = cache(arguments)
         self._text = text
         self._needs: dict[int, dict[str, float]] = {}
@@ -139,10 +140,12 @@ class Deadline:
         self, at: Position, token_id: int, left: int, reader: TokenReader, accepted: int
     ) -> bool:
         """Return whether `restrict` keeps an id in the row of a position; see there."""
-        if not 0 <= token_id < self._table.vocabulary.size or self._is_ample(at, left):
+        if not 0 <= token_id < self._table.vocabulary.size:
             return True
-        if token_id in at.markers.markers and at.grammar is not None:
+        if at.grammar is not None and token_id in at.markers.markers:
             return self._behind_marker(at, token_id) <= left - 1
+        if self._is_ample(at, left):
+            return True
         if self._row is None:  # nobody has asked for the mask
             target = np.empty(self._table.vocabulary.words, np.int32)
             reader.fill(at, target)
@@ -192,8 +195,7 @@ class Deadline:
         if not self._is_exact and self._spare < self._enough:
             text = _native(at.grammar)
             self._within, self._each, self._kind = text.end_growth()
-            if not self._table.vocabulary.is_complete:
-                self._within += _ESCAPED
+            self._within += self._escaped
             # Wherever the text goes, an id that begins nothing may lengthen its end as a byte may.
             self._enough = (1 + self._weights.heaviest) * self._each
             cost = text.end_cost()
@@ -228,8 +230,8 @@ class Deadline:
             kept |= target & weights.partial
         room = left - 1 - self._behind_text(at.state, at.calls)
         text, tried = _native(at.grammar), weights.to_try(target & ~kept)
-        if len(tried) and room >= 0:
-            found, leaving = text.ids_in_time(tried, int(room))
+        if len(tried):
+            found, leaving = text.ids_in_time(tried, int(max(room, -1)))
             put(kept, found)
             put(kept, [i for i in leaving if self._leaves(at, i, left, reader)])
         if self._first >= 0 and self._spare >= -1:

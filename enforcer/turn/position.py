@@ -147,12 +147,12 @@ class SharedStates:
                 self.weight += more
         return found
 
-    def at(self, state: tuple[int, ...]) -> Position | None:
-        """Return the shared position of a state of the kernel's turn, if `place` has noted it."""
+    def of_state(self, state: tuple[int, ...]) -> Position | None:
+        """Return the shared position of a state of the kernel's turn; None if it is not cached."""
         return self._by_state.get(state)
 
-    def place(self, state: tuple[int, ...], position: Position) -> Position:
-        """Return the shared position that equals one, and note that the kernel's state is there."""
+    def share_of_state(self, state: tuple[int, ...], position: Position) -> Position:
+        """Return the shared position that equals one, and cache it for a state of the kernel."""
         position = self.share(position)
         if position.shared is not None and self.weight < _MOST:
             self._by_state[state] = position

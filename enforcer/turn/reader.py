@@ -134,7 +134,7 @@ class TokenReader:
         """Return the position of a state of the kernel outside of texts."""
         at, transitions = self._around.places[found.place], self._transitions
         shared = None if before.text else transitions.shared
-        known = None if shared is None else shared.at(found)
+        known = None if shared is None else shared.of_state(found)
         if known is not None:
             return known
         header: HeaderNode | None = None
@@ -150,7 +150,7 @@ class TokenReader:
         position = transitions.enter(at.state, found.calls, before.text)
         if header is not None:
             return transitions.at_header(position, header, before)
-        return position if shared is None else shared.place(found, position)
+        return position if shared is None else shared.share_of_state(found, position)
 
     # Tokens.
 
@@ -214,14 +214,15 @@ class TokenReader:
         """Read the rest of a token within which the arguments have ended."""
         data = self._table.vocabulary.token_bytes(token_id)
         text: Any = now.grammar
-        done = self._completed(now)
+        start = len(data) - text.left
+        done = self._completed(now, text.left)
         self._end_call(done)
-        found = self._read(now, data, len(data) - text.left, token_id)
+        found = self._read(now, data, start, token_id)
         if found is None and done > now.calls + 1:
             # The token begins another call, as its row could not know that it is one too many. No
             # format has both such tokens and an index in its headers.
             self._end_call(now.calls + 1)
-            found = self._last(self._read(now, data, len(data) - text.left, token_id))
+            found = self._last(self._read(now, data, start, token_id))
         return found
 
     def _last(self, found: Position | None) -> Position | None:
@@ -231,16 +232,21 @@ class TokenReader:
             return found
         return self._linked(found.but(calls=calls))
 
-    def _completed(self, now: Position) -> int:
-        """Return how many calls are completed with the present one; the most, if none may follow.
+    def _completed(self, now: Position, behind: int = 0) -> int:
+        """Return how many calls are completed with the present one.
 
-        None may after too many calls in a row that are equal.
+        After too many equal calls in a row it is the most that the turn may have, so that no
+        further one begins.
+
+        Args:
+            now: in the arguments that have ended.
+            behind: bytes of their last token behind them.
+
         """
         calls, limit = now.calls + 1, self._envelope.identical
-        text = _native(now.grammar)
-        if limit is None or not isinstance(text, kernel.TextMatcher):
+        if limit is None:
             return calls
-        call = now.tool, text.fingerprint()
+        call = now.tool, _native(now.grammar).fingerprint(behind)
         del self._runs[now.calls :]
         before, run = self._runs[-1] if self._runs else (None, 0)
         run = run + 1 if before == call else 1

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 _SHORT = 2  # bytes
-_FEW = 3_000  # ids
+_FEW = 3_000  # ids, so many of which are tried for a row
 _USUAL = 2  # a weight that models write: a comma and a quote, a brace and a quote
 MOST_SURE = 15  # the weight up to which ids are in rows
 _KEPT = 20_000  # pieces whose number of ids is kept
@@ -39,8 +39,6 @@ _STRUCTURE = {
     LayoutKind.PAIRS: b'{}[],:"\\<>\n',
     LayoutKind.PYTHON: b"{}[],:\"\\'()=",
 }
-
-
 # What may begin or end something within a string, and within raw text.
 _ENDS = {
     LayoutKind.JSON: (b'"\\', b""),

@@ -240,6 +240,47 @@ def test_what_is_too_long_for_one_kind_of_string_ends_as_another_one(length: int
     assert len(json.loads(written)["s"]) == {4: 5, 5: 6, 8: 9}.get(length, length)
 
 
+def least_room(text: kernel.TextMatcher, token: int) -> int:
+    return next(n for n in range(4000) if text.ids_in_time(np.array([token]), n)[0])
+
+
+def test_what_is_remembered_of_a_state_is_of_its_own_length() -> None:
+    schema = {"type": "object", "propertyNames": {"minLength": 1000}, "minProperties": 1}
+    text = started(compile_schema(schema, root=Root.OBJECT))
+    assert all(map(text.accept, b'{"' + b"x" * 500))
+    near = least_room(text, ord("x"))
+    text.rollback(490)
+    assert least_room(text, ord("x")) > near
+    assert text.accept(ord("x"))
+    assert least_room(text, ord("x")) <= text.end_cost()
+
+
+def test_what_is_remembered_of_a_state_is_not_of_other_elements() -> None:
+    items = {"type": "string", "pattern": "^(a|b|c{20}d*)$"}
+    schema = of(l={"type": "array", "items": items, "uniqueItems": True, "minItems": 3})
+    text = started(compile_schema(schema, root=Root.OBJECT))
+    costs = []
+    for second in (b"b", b"c" * 20):
+        assert all(map(text.accept, b'{"l":["a","' + second + b'"'))
+        room = least_room(text, ord(","))
+        assert text.accept(ord(","))
+        assert room == text.end_cost()
+        costs.append(room)
+        text.rollback(len(text.token_ids()))
+    assert costs[0] != costs[1]
+
+
+def test_a_string_that_becomes_one_that_was_written_has_room_to_become_another_one() -> None:
+    schema = of(
+        l={"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": 2}
+    )
+    text = started(compile_schema(schema, root=Root.OBJECT))
+    assert all(map(text.accept, b'{"l":["ab","a'))
+    before, (within, _, _) = text.end_cost(), text.end_growth()
+    assert text.accept(ord("b"))
+    assert before < text.end_cost() <= before + within
+
+
 def test_a_text_may_be_as_deep_as_it_likes() -> None:
     kinds = [
         {**of(kind={"const": kind}), "properties": {"kind": {"const": kind}, "in": {"$ref": "#"}}}

@@ -70,6 +70,16 @@ def test_a_call_that_does_not_fit_is_not_begun_and_text_may_be_cut() -> None:
     assert legal(found) >= STOP
 
 
+def test_a_call_that_does_not_fit_is_not_begun_beside_a_text_that_does() -> None:
+    letters = {"type": "string", "minLength": 9000}
+    long = {"type": "object", "properties": {"a": letters}, "required": ["a"]}
+    wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "string"}}}
+    for budget, fits in ((20_000, True), (5_000, False)):
+        found = served().matcher([tool(long)], "auto", response_format=wanted, budget=budget)
+        assert (BEGIN in legal(found)) == fits
+        assert found.accept(BEGIN) == fits
+
+
 @pytest.mark.parametrize("tail", ["", "<think>hm"])
 @pytest.mark.parametrize("letters", [4, 400])
 def test_the_shorter_of_an_answer_and_a_call_is_what_a_turn_takes(letters: int, tail: str) -> None:

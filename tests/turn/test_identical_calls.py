@@ -99,6 +99,21 @@ def test_a_token_of_several_calls_is_taken_as_its_row_says() -> None:
     assert last in bits(matcher.mask())
 
 
+def test_tokens_that_were_refused_do_not_count() -> None:
+    """The kernel notes how much of a token lies behind a text, of one that is refused, too."""
+    matcher = served("kimi_k2").matcher(TOOLS, prompt_ids=opening("kimi_k2"))
+    for token_id in written("kimi_k2", *"a" * LIMIT):
+        if matcher.position.calls % 2 and matcher.tool:
+            matcher.validate([ord("!")])
+        assert matcher.accept(token_id)
+    assert matcher.position.calls == served("kimi_k2").options.max_calls
+
+
+def test_another_engine_has_no_such_limit() -> None:
+    with pytest.raises(ConfigurationError, match="xgrammar cannot compare calls"):
+        enforcer.Enforcer(vocabulary("kimi_k2"), engine="xgrammar", identical_calls=3)
+
+
 def test_by_itself_the_library_has_no_limit() -> None:
     plain = enforcer.Enforcer(vocabulary("hermes"), "hermes")
     matcher = plain.matcher(TOOLS, prompt_ids=opening("hermes"))

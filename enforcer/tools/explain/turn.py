@@ -112,8 +112,9 @@ def _closed(place: ExplainedPosition, guard: Guard) -> str:
         if not envelope.names:
             return "no tool may be called: none is declared, or `tool_choice` is none"
         if now.calls >= envelope.most:
-            many = envelope.identical and f", or {envelope.identical} equal ones in a row"
-            return f"the turn has the {envelope.most} calls that it may have{many or ''}"
+            limit = envelope.identical
+            equal = "" if limit is None else f", or {limit} equal ones in a row"
+            return f"the turn has the {envelope.most} calls that it may have{equal}"
         return "no call may begin any more"
     if envelope.due is Due.CALL and not now.calls:
         return "`tool_choice` demands a call, and none has been made"

@@ -78,6 +78,12 @@ def _whole_or_none(text: str) -> int | None:
     return _whole(0)(text) if text else None
 
 
+def _whole_or_off(text: str) -> int | None:
+    if text != "off" and not _is_whole(text, 1):
+        raise ValueError("off or a whole number from 1 on")
+    return None if text == "off" else int(text)
+
+
 def _port(text: str) -> int:
     if not _is_whole(text, 0) or int(text) > _LAST_PORT:
         raise ValueError(f"a port from 0 to {_LAST_PORT}")
@@ -133,8 +139,7 @@ class Settings:
         documents: JSON Schemas that a tool's schema may refer to by their `$id`: files and folders,
             with commas between; `URI=FOLDER` for those that are served below a URI
         max_calls: most calls in one turn
-        identical_calls: after so many equal calls in a row no further one may begin; empty: no
-            limit
+        identical_calls: after so many equal calls in a row no further one may begin; off: no limit
         preamble_ids: most tokens of text before a demanded call; empty: what the tool-call format
             says, 32 for Kimi's and 0 for others. White space may stand there in any case
         finish_within_budget: end a call that has begun before `max_tokens` does, and begin none
@@ -165,7 +170,7 @@ class Settings:
     second_space: bool = _setting("on", _ON)
     documents: tuple[str, ...] = _setting("", _listed)
     max_calls: int = _setting("128", _whole(1))
-    identical_calls: int | None = _setting("8", _whole_or_none)
+    identical_calls: int | None = _setting("8", _whole_or_off)
     preamble_ids: int | None = _setting("", _whole_or_none)
     finish_within_budget: bool = _setting("off", _ON)
     empty_turns: bool = _setting("forbid", _one_of({"forbid": False, "allow": True}))
@@ -186,7 +191,7 @@ class Settings:
         return Options(
             on_unsupported=self.on_unsupported,
             max_calls=self.max_calls,
-            identical_calls=self.identical_calls,
+            identical_calls=self.identical_calls if self.engine == engines.MACHINE else None,
             preamble_ids=self.preamble_ids,
             limits=self.limits,
             conventions=Conventions(self.format, self.closed_objects, self.integers),
@@ -239,6 +244,11 @@ def read(environment: Mapping[str, str]) -> Settings:
         raise ConfigurationError(
             f"{PREFIX}ENGINE={settings.engine} does not know how soon texts can end: leave it out, "
             f"or {PREFIX}FINISH_WITHIN_BUDGET and `finish` in {PREFIX}ALLOW_CLIENT"
+        )
+    if settings.engine != engines.MACHINE and changed.get("identical_calls", "off") != "off":
+        raise ConfigurationError(
+            f"{PREFIX}ENGINE={settings.engine} cannot compare calls: leave it out, or "
+            f"{PREFIX}IDENTICAL_CALLS"
         )
     if settings.require_except and not settings.require:
         raise ConfigurationError(

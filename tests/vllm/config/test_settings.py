@@ -229,6 +229,17 @@ def test_flags_of_vllm_on_texts() -> None:
     settings.read({names.TEXT_VARIABLE: names.CLOSED_TEXT, "ENFORCER_ENGINE": "xgrammar"})
 
 
+def test_identical_calls_may_be_switched_off_and_other_engines_have_no_limit() -> None:
+    name = "ENFORCER_IDENTICAL_CALLS"
+    assert settings.read({}).options.identical_calls == 8
+    assert settings.read({name: "off"}).options.identical_calls is None
+    other = {"ENFORCER_ENGINE": "xgrammar"}
+    assert settings.read(other).options.identical_calls is None
+    settings.read({**other, name: "off"})
+    with pytest.raises(ConfigurationError, match="xgrammar cannot compare calls"):
+        settings.read({**other, name: "3"})
+
+
 @pytest.mark.parametrize(
     "asked", [{"ENFORCER_FINISH_WITHIN_BUDGET": "on"}, {"ENFORCER_ALLOW_CLIENT": "finish"}]
 )
