@@ -37,7 +37,8 @@ from enforcer.request.options import Options, OptionWords
 from enforcer.request.spec import Spec, bundled, read_fields, refuse_large
 from enforcer.schema.bundling import Documents
 from enforcer.turn import dialects
-from enforcer.turn.deadline import Deadline, Shortest
+from enforcer.turn.completions import Completions, Shortest
+from enforcer.turn.deadline import Deadline
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser
 from enforcer.turn.request_envelope import envelope, refuse_names
@@ -481,7 +482,8 @@ class Enforcer:
                 return Shortest(found, growth, text.end_start)
 
         least = inf if wanted is None else shortest(wanted).cost
-        return Deadline(allowed, budget, lambda name: shortest(tools[name].arguments), least)
+        completions = Completions(allowed, lambda name: shortest(tools[name].arguments), least)
+        return Deadline(completions, budget)
 
     def parse(
         self,

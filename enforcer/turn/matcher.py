@@ -262,7 +262,7 @@ class Matcher:
             else:
                 self._reader.fill(now, target)
                 if self._deadline is not None and (left := self._left()) < inf:
-                    self._deadline.restrict(now, int(left), target, self._reader, self._accepted)
+                    self._deadline.restrict(now, int(left), target, self._reader)
             # A kept row has one.
             if now.shared is None and not (target[self._word] or self._has_any(target)):
                 raise EnforcerError(f"no token can continue the turn: {self!r}")  # noqa: TRY301
@@ -419,7 +419,7 @@ class Matcher:
     def _fits(self, now: Position, token_id: int) -> bool:
         if self._deadline is None or (left := self._left()) == inf:
             return True
-        return self._deadline.fits(now, token_id, int(left), self._reader, self._accepted)
+        return self._deadline.fits(now, token_id, int(left), self._reader)
 
     def _left(self) -> float:
         """Return how many ids may still come; without end where nothing has to be finished."""

@@ -58,7 +58,7 @@ class TriedTexts:
         """Return the kernel's text behind a header, by its number; None if its grammar fails."""
         name = self.names[header]
         self.asked.add(name)
-        return _native(self._transitions.start(name))
+        return native_text(self._transitions.start(name))
 
 
 class TokenReader:
@@ -246,7 +246,7 @@ class TokenReader:
         calls, limit = now.calls + 1, self._envelope.identical
         if limit is None:
             return calls
-        call = now.tool, _native(now.grammar).fingerprint(behind)
+        call = now.tool, native_text(now.grammar).fingerprint(behind)
         del self._runs[now.calls :]
         before, run = self._runs[-1] if self._runs else (None, 0)
         run = run + 1 if before == call else 1
@@ -291,7 +291,7 @@ class TokenReader:
 
     def _linked(self, begun: Position) -> Position:
         """Let the turn go on where the arguments end that have begun."""
-        own = _native(begun.grammar)
+        own = native_text(begun.grammar)
         if begun.tool and self._then is not None and isinstance(own, kernel.TextMatcher):
             after = self._trie.turn_id(self._place_after(begun.calls))
             self._turn.link(own, after, begun.calls)
@@ -413,7 +413,7 @@ class TokenReader:
         row = np.empty(self._table.vocabulary.words, dtype=np.int32)
         self._load(now)
         self._tried.asked.clear()
-        self._turn.fill(row, _native(self._table.any_text.matcher()))
+        self._turn.fill(row, native_text(self._table.any_text.matcher()))
         if self._turn.has_named or self._turn.has_begun or now.header is not None:
             self._transitions.ask_names()
         for name in self._tried.asked:
@@ -429,6 +429,6 @@ class TokenReader:
         return row
 
 
-def _native(text: Any) -> Any:
+def native_text(text: Any) -> Any:
     """Return the kernel's own matcher of a text, which an explained one has inside."""
     return getattr(text, "engine", text)

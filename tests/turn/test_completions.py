@@ -1,0 +1,30 @@
+"""Lengths of the shortest completions of a turn, as a budget that is too small says them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from enforcer.errors import BudgetTooSmall
+from tests.budget_cases import HEADER, SCHEMAS, V, served, tool
+from tests.vocabularies import write
+
+
+@pytest.mark.parametrize("tail", ["", "<think>hm"])
+@pytest.mark.parametrize("letters", [4, 400])
+def test_the_shorter_of_an_answer_and_a_call_is_what_a_turn_takes(letters: int, tail: str) -> None:
+    prompt = write(V, HEADER + tail)
+
+    def takes(tools: list[dict[str, Any]], choice: str | None, **options: Any) -> int:
+        with pytest.raises(BudgetTooSmall) as caught:
+            served().matcher(tools, choice, prompt_ids=prompt, budget=1, **options)
+        return int(re.search(r"takes (\d+) tokens", str(caught.value))[1])
+
+    answer = {"type": "string", "minLength": letters}
+    wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": answer}}
+    tools = [tool(SCHEMAS["long"])]
+    call, text = takes(tools, "required"), takes([], None, response_format=wanted)
+    assert (text < call) == (letters == 4)
+    assert takes(tools, "auto", response_format=wanted) == min(call, text)
