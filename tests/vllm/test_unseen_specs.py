@@ -133,7 +133,7 @@ def test_a_spec_that_an_api_server_of_0_2_0_settled_is_enforced_under_its_settin
 ) -> None:
     """It stands whole in the tag, names llguidance, and leaves limits at their defaults out."""
     before = {"INTEGERS": "value", "PREAMBLE_IDS": "32"}
-    before |= dict.fromkeys(("PLAIN_SPELLING", "SECOND_SPACE"), "off")
+    before |= dict.fromkeys(("PLAIN_SPELLING", "SECOND_SPACE", "IDENTICAL_CALLS"), "off")
     chosen = settings.read({f"ENFORCER_{name}": word for name, word in before.items()})
     monkeypatch.setattr(settings, "current", lambda: chosen)
     text = carrier.from_structural_tag(tag(TOOL))

@@ -93,7 +93,7 @@ def test_a_clients_spec_is_given_what_the_server_has_settled(
     use(monkeypatch, max_calls="3", empty_turns="allow", engine="xgrammar")
     spec = spec_of(validated(parameters(carried())))
     own = settings.read({}).options
-    options = replace(own, max_calls=3, allow_empty_turns=True)
+    options = replace(own, max_calls=3, allow_empty_turns=True, identical_calls=None)
     assert spec.settled == specs.Settled("kimi_k2", "xgrammar", options)
 
 
@@ -136,7 +136,7 @@ def test_validating_twice_changes_nothing_more() -> None:
         ({"dialect": "hermes"}, r"\(dialect 'kimi_k2', and 'hermes' here\)"),
         (
             {"engine": "xgrammar", "limits": "depth=9"},
-            r"'machine', and 'xg.*' here; depth \d+, and 9 here\)",
+            r"'machine', and 'xg.*' here; depth \d+, and 9 here; identical_calls 8, and None .*\)",
         ),
     ],
 )
