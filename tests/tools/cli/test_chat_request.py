@@ -9,6 +9,7 @@ import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.tools.cli import chat_request
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -98,28 +99,7 @@ def test_errors_lead_to_where_it_stands(
         assert found.place(other) == other
 
 
-@pytest.mark.parametrize(
-    ("choice", "meant"),
-    [
-        ({"type": "auto"}, "auto"),
-        ({"type": "none"}, "none"),
-        ({"type": "any"}, "required"),
-        ("required", "required"),
-        (
-            {"type": "allowed_tools", "mode": "auto", "tools": [{"type": "function", "name": "f"}]},
-            {
-                "type": "allowed_tools",
-                "allowed_tools": {
-                    "mode": "auto",
-                    "tools": [{"type": "function", "function": {"name": "f"}}],
-                },
-            },
-        ),
-        ({"type": "allowed_tools", "allowed_tools": {}}, None),
-        ({"type": "unknown"}, None),
-        (7, None),
-    ],
-)
+@parametrized("tools/cli/cases/chat_request.toml", "choices")
 def test_choices(tmp_path: Path, choice: Any, meant: Any) -> None:
     found = read(tmp_path, {"input": "Hi.", "tools": [], "tool_choice": choice})
     assert found.fields["tool_choice"] == (choice if meant is None else meant)

@@ -9,6 +9,7 @@ import pytest
 
 from enforcer.tools import cli
 from enforcer.tools.cli.verdicts import Judge
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -105,17 +106,7 @@ def test_a_format_is_refused_where_the_server_refuses_it(run: Run) -> None:
     assert run(body, options=("--relax",))[0] == 0
 
 
-@pytest.mark.parametrize(
-    ("outputs", "path"),
-    [
-        ({"json": BAD}, "$.structured_outputs.json.properties.a.pattern"),
-        ({"json": "{"}, "$.structured_outputs.json"),
-        ({"regex": r"(a)\1"}, "$.structured_outputs.regex"),
-        ({"choice": []}, "$.structured_outputs.choice"),
-        ({"grammar": "root ::= x"}, "$.structured_outputs.grammar"),
-        ({"structural_tag": "{}"}, "$.structured_outputs"),
-    ],
-)
+@parametrized("tools/cli/cases/check_report.toml", "outputs")
 def test_structured_outputs_are_checked(run: Run, outputs: Any, path: str) -> None:
     status, out, _ = run({"model": "m", "messages": [], "structured_outputs": outputs})
     assert status == 1

@@ -9,6 +9,7 @@ import pytest
 from enforcer.tools import cli
 from enforcer.tools.doctor import CheckStatus, bad, installation, note, ok
 from tests.fake_server import call, reply, serving
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -268,14 +269,7 @@ def test_a_server_of_another_format_is_judged_by_its_own(
     assert wrong_ids("--dialect", "kimi_k2")
 
 
-@pytest.mark.parametrize(
-    ("url", "said"),
-    [
-        ("localhost:8000", "do you mean http://localhost:8000?"),
-        ("gpu-7/v1", "do you mean http://gpu-7/v1?"),
-        ("ftp://localhost", "is not an http or https URL\n"),
-    ],
-)
+@parametrized("tools/cli/cases/doctor.toml", "urls")
 def test_a_wrong_url_is_told_before_anything_is_checked(
     url: str, said: str, installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
 ) -> None:

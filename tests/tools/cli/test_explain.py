@@ -13,6 +13,7 @@ from enforcer.tools import cli
 from enforcer.turn import dialects
 from tests.fake_server import serving
 from tests.snippets import ROOT, blocks
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -201,16 +202,7 @@ def test_what_the_model_wanted_and_the_mask_forbade(capsys: pytest.CaptureFixtur
     )
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--tools", "nowhere.json"], "cannot read nowhere.json"),
-        (["--tools", "tools.json", "--text", "@nowhere"], "cannot read nowhere"),
-        (["--tools", "tools.json", "--ids", "tools.json"], "name the model's folder"),
-        (["--tools", "tools.json", "--tool-choice", "get"], "is not a tool that `tools` declares"),
-        (["--tools", "tools.json", "--html", "."], "cannot write ."),
-    ],
-)
+@parametrized("tools/cli/cases/explain.toml", "usage")
 @pytest.mark.usefixtures("tools")
 def test_what_cannot_be_done(
     capsys: pytest.CaptureFixture[str], words: list[str], said: str

@@ -8,6 +8,7 @@ import pytest
 
 from enforcer.tools import cli
 from enforcer.tools.cli.flags import add_documents, finite, named, path, positive
+from tests.support.cases import parametrized
 
 
 def test_documents_may_be_named_several_times() -> None:
@@ -39,20 +40,7 @@ def test_an_empty_path_is_not_the_current_directory() -> None:
             kind("")
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        ["check", ""],
-        ["check", "--documents", "", "-"],
-        ["explain", "--tools", ""],
-        ["explain", "--tools", "-", "--ids", ""],
-        ["verify", "--url", "http://h", "--schemas", ""],
-        ["verify", "--url", "http://h", "--requests", ""],
-        ["verify", "--url", "http://h", "--schemas", ".", "--report", ""],
-        ["doctor", "--model", ""],
-    ],
-    ids=" ".join,
-)
+@parametrized("tools/cli/cases/flags.toml", "commands")
 def test_no_command_reads_the_current_directory_for_an_empty_path(
     line: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -16,6 +16,7 @@ from enforcer.tools.explain.trace import read_spelled
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
 from enforcer.vocabulary import Vocabulary
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -82,17 +83,7 @@ def test_a_dialogs_calls_count_for_the_one_that_is_explained(explain: Run) -> No
     assert "functions.place:1" in "".join(step["token"] for step in found["steps"])
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["--call", "nosuch", "--text", "{}"], "no such tool is declared; there are place"),
-        (["--call", "place", "--text", "<|tool_calls_section_begin|>{}"], "leave --call out"),
-        (
-            ["--call", "place", "--ids", "x.json"],
-            "--call names the tool whose arguments --text has",
-        ),
-    ],
-)
+@parametrized("tools/cli/cases/partial_turn.toml", "usage")
 def test_what_call_does_not_go_with(explain: Run, words: list[str], said: str) -> None:
     status, _, err = explain(TOOLS[1:2], *words)
     assert status == cli.USAGE

@@ -13,6 +13,7 @@ import pytest
 
 from enforcer.tools import cli
 from tests.fake_server import call, reply, serving
+from tests.support.cases import parametrized
 from tests.tools.cli.answers import USER, enforced
 
 if TYPE_CHECKING:
@@ -32,14 +33,7 @@ def test_the_key_comes_from_the_environment(
     assert {headers["Authorization"] for headers in server.headers} == {"Bearer secret"}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ((), "nothing to send"),
-        (("--schemas", "absent.jsonl"), "cannot read"),
-        (("--schemas", "{schemas}", "--reference", "x"), "--requests"),
-    ],
-)
+@parametrized("tools/cli/cases/verify_told.toml", "usage")
 def test_what_cannot_be_run_is_told(
     verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
     schemas: str,

@@ -12,6 +12,7 @@ from enforcer.errors import UnsupportedHost
 from enforcer.machine import compiled
 from enforcer.tools.doctor import CheckStatus, installation
 from enforcer.vllm.observe import metric_defs
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -50,33 +51,16 @@ def test_another_entry_point_must_be_mended(
     assert installation.entry_point().status is CheckStatus.BAD
 
 
-@pytest.mark.parametrize(
-    ("environment", "status"),
-    [
-        ({}, CheckStatus.OK),
-        ({"VLLM_PLUGINS": "a,enforcer"}, CheckStatus.OK),
-        ({"VLLM_PLUGINS": ""}, CheckStatus.BAD),
-        ({"VLLM_PLUGINS": "enforcer2"}, CheckStatus.BAD),
-    ],
-)
-def test_the_filter_of_plugins(environment: dict[str, Any], status: CheckStatus) -> None:
-    assert installation.plugin_filter(environment).status is status
+@parametrized("tools/doctor/cases/installation.toml", "plugins")
+def test_the_filter_of_plugins(environment: dict[str, Any], status: str) -> None:
+    assert installation.plugin_filter(environment).status.value == status
 
 
-@pytest.mark.parametrize(
-    ("environment", "status"),
-    [
-        ({}, CheckStatus.OK),
-        ({"ENFORCER_DIALECT": "kimi_k9"}, CheckStatus.BAD),
-        ({"ENFORCER_ENGINE": "magic"}, CheckStatus.BAD),
-        ({"ENFORCER_MAX_CALLS": "many"}, CheckStatus.BAD),
-        ({"ENFORCER_ENGINE": "", "ENFORCER_DIALECT": ""}, CheckStatus.OK),
-    ],
-)
-def test_settings(environment: dict[str, Any], status: CheckStatus) -> None:
+@parametrized("tools/doctor/cases/installation.toml", "settings")
+def test_settings(environment: dict[str, Any], status: str) -> None:
     found, *_ = installation.settings(environment)
-    assert found.status is status
-    assert status is CheckStatus.OK or next(iter(environment)) in f"{found.found} {found.mend}"
+    assert found.status.value == status
+    assert status == "ok" or next(iter(environment)) in f"{found.found} {found.mend}"
 
 
 def test_compiled_modules(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,52 +72,29 @@ def test_compiled_modules(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.mend.startswith("run `make env`")
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ({}, "a call may be cut off by `max_tokens`"),
-        ({"ENFORCER_FINISH_WITHIN_BUDGET": "on"}, "a call ends before `max_tokens` does"),
-    ],
-)
+@parametrized("tools/doctor/cases/installation.toml", "budgets")
 def test_the_settings_say_whether_calls_end_in_time(given: dict[str, Any], said: str) -> None:
     [found] = installation.settings(given)
     assert said in found.found
 
 
-@pytest.mark.parametrize(
-    ("environment", "names"),
-    [
-        ({}, ["settings"]),
-        ({"ENFORCER_ENGINE": "xgrammar"}, ["settings", "engine xgrammar"]),
-        ({"ENFORCER_ENGINE": "xgrammar", "ENFORCER_MAX_CALLS": "many"}, ["settings"]),
-    ],
-)
+@parametrized("tools/doctor/cases/installation.toml", "engines")
 def test_the_engine_that_is_chosen_is_checked(
     environment: dict[str, str], names: list[str]
 ) -> None:
     assert [check.name for check in installation.settings(environment)] == names
 
 
-@pytest.mark.parametrize(
-    ("version", "status"),
-    [
-        (None, CheckStatus.BAD),
-        ("0.2.7", CheckStatus.BAD),
-        ("0.2.8", CheckStatus.OK),
-        ("0.2.10", CheckStatus.OK),
-        ("0.3.0", CheckStatus.BAD),
-        ("0.2.8+local", CheckStatus.OK),
-    ],
-)
+@parametrized("tools/doctor/cases/installation.toml", "versions")
 def test_versions_of_the_chosen_engine(
-    monkeypatch: pytest.MonkeyPatch, version: str | None, status: CheckStatus
+    monkeypatch: pytest.MonkeyPatch, version: str | None, status: str
 ) -> None:
     pytest.importorskip("enforcer.engines.xgrammar")  # its package asks for versions, too
     if version is None:
         monkeypatch.setitem(sys.modules, "xgrammar", None)
         monkeypatch.delitem(sys.modules, "enforcer.engines.xgrammar", raising=False)
     monkeypatch.setattr(metadata, "version", lambda _: version)
-    assert installation.engine("xgrammar").status is status
+    assert installation.engine("xgrammar").status.value == status
 
 
 def test_a_folder_on_the_path_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

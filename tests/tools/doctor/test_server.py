@@ -16,6 +16,7 @@ from enforcer.tools.doctor.answers import processes
 from enforcer.tools.verify.client import Endpoint
 from enforcer.vllm.config import names
 from tests.fake_server import call, reply, serving
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -455,14 +456,7 @@ def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("told", "parser"),
-    [
-        ("", "NAME_enforced, where"),
-        ('enforcer_dialect{dialect="hermes"} 1.0\n', "hermes_enforced"),
-        ('enforcer_dialect{dialect="of_a_newer_version"} 1.0\n', "NAME_enforced, where"),
-    ],
-)
+@parametrized("tools/doctor/cases/server.toml", "parsers")
 def test_the_parser_is_named_where_the_metrics_tell_the_format(told: str, parser: str) -> None:
     with serving(answers({}), metrics=shown(front=1, engine=1) + told) as fake:
         checks = list(server.checks(Endpoint.at(fake.url)))

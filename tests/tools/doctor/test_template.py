@@ -10,6 +10,7 @@ import pytest
 from enforcer.tools.doctor import CheckStatus, template
 from enforcer.turn import dialects
 from tests import kimi_k3_tokenizer
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -155,20 +156,12 @@ def test_kimi_k3s_own_encoder_is_right() -> None:
     assert [check.status for check in found] == [OK, OK, OK], found
 
 
-@pytest.mark.parametrize(
-    ("name", "tail"),
-    [
-        ("hermes", "<|im_start|>assistant\n"),
-        ("hermes", "<|im_start|>assistant\n<think>\n\n</think>\n\n"),
-        ("llama3_json", "<|start_header_id|>assistant<|end_header_id|>\n\n"),
-        ("deepseek_v31", "<\uff5cAssistant\uff5c></think>"),
-    ],
-)
-def test_the_headers_of_other_formats(name: str, tail: str) -> None:
+@parametrized("tools/doctor/cases/template.toml", "headers")
+def test_the_headers_of_other_formats(dialect: str, tail: str) -> None:
     def render(*_: object, generate: bool, **__: object) -> str:
         return "A prompt." + (tail if generate else "")
 
-    [right, *_] = template.checks(render, dialects.load(name))
+    [right, *_] = template.checks(render, dialects.load(dialect))
     assert right.status is OK, right
     [wrong, *_] = template.checks(render, K2)
     assert wrong.status is BAD

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.tools.explain.expecting import ExplainedPosition
 from enforcer.tools.explain.turn import why as reason_of
 from tests.explained_turns import ARGUMENTS, TOOLS, told, turn, why
+from tests.support.cases import parametrized
 from tests.vocabularies import write
 from tests.walks import V
 
@@ -17,38 +16,7 @@ END = '`}`, the end of the arguments of "get_weather"'
 TAG = 'one of 1, 12, "a", "b"'
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", ['the arguments of "get_weather": an object']),
-        ("{", ['the name of a property: one of "city" (required), "unit", "tags"']),
-        ('{"', ['the name of a property: one of "city" (required), "unit", "tags"']),
-        ('{"u', ['the name of a property: "unit"']),
-        ('{"unit"', ['`:`, behind the name "unit"']),
-        ('{"unit":', ['the value of "unit": one of "c", "f"']),
-        ('{"unit": "', ['the value of "unit": one of "c", "f"']),
-        ('{"unit": "c', ['the value of "unit": "c"']),
-        ('{"unit": "c"', ['`,` and another property: one of "city" (required), "tags"']),
-        ('{"city":', ['the value of "city": a string (`minLength` 1)']),
-        ('{"city":"', ['the value of "city": a string (`minLength` 1)']),
-        ('{"city":"P', ['the value of "city": any string (which may end here)']),
-        ('{"city":"P"', ['`,` and another property: one of "unit", "tags"', END]),
-        ('{"city":"P",', ['the name of a property: one of "unit", "tags"']),
-        ('{"tags":', ['the value of "tags": an array']),
-        ('{"tags":[', [f'element 0 of "tags": {TAG}', '`]`, the end of the value of "tags"']),
-        (
-            '{"tags":[1',
-            [
-                'element 0 of "tags": one of 1, 12',
-                f'`,` and another element of "tags": {TAG}',
-                '`]`, the end of the value of "tags"',
-            ],
-        ),
-        ('{"tags":[1,', [f'element 1 of "tags": {TAG}']),
-        ('{"tags":[1,"a"', ['`]`, the end of the value of "tags"']),
-        ('{"city":"P"}', ["the marker of call end: `<|tool_call_end|>`"]),
-    ],
-)
+@parametrized("tools/explain/cases/arguments.toml", "places")
 def test_places(text: str, words: list[str]) -> None:
     assert told(turn(ARGUMENTS + text)) == words
 
@@ -66,50 +34,7 @@ def test_values_and_paths_are_there_to_be_read() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "token", "reason"),
-    [
-        ("", "[", '`[` does not fit: expected the arguments of "get_weather": an object (by $)'),
-        (
-            '{"unit":',
-            ' "',
-            None,
-        ),
-        (
-            '{"unit": "',
-            "k",
-            (
-                '`k` does not fit: expected the value of "unit": one of "c", "f" '
-                "(by $.properties.unit)"
-            ),
-        ),
-        (
-            '{"city":"P","unit":"c',
-            '"},',
-            (
-                '`"}` would fit, but not `,` behind it: expected '
-                'no more of the arguments of "get_weather"'
-            ),
-        ),
-        (
-            '{"unit": "c',
-            '"}',
-            (
-                '`"` would fit, but not `}` behind it: expected `,` and another property: one of '
-                '"city" (required), "tags" (by $)'
-            ),
-        ),
-        (
-            '{"unit": "c"',
-            "<|tool_call_end|>",
-            (
-                "`<|tool_call_end|>` comes too early: there is more to the arguments of "
-                '"get_weather", expected `,` and another property: one of "city" (required), '
-                '"tags" (by $)'
-            ),
-        ),
-    ],
-)
+@parametrized("tools/explain/cases/arguments.toml", "tokens")
 def test_why_an_id_is_not_legal(text: str, token: str, reason: str | None) -> None:
     matcher = turn(ARGUMENTS + text)
     if reason is None:
@@ -133,19 +58,7 @@ UNDECLARED = (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "token", "reason"),
-    [
-        ('{"', "get", f'`get` {UNDECLARED}: one of "city" (required), "unit", "tags" (by $)'),
-        ('{"city', "s", f'`s` {UNDECLARED}: "city" (required) (by $)'),
-        (
-            '{"',
-            "think",
-            f'`t` would fit, but not `h` behind it, which {UNDECLARED}: "tags" (by $)',
-        ),
-        ('{"unit": "', "unit", "`unit` does not fit: expected the value"),
-    ],
-)
+@parametrized("tools/explain/cases/arguments.toml", "names")
 def test_why_a_name_is_not_legal(text: str, token: str, reason: str) -> None:
     assert why(turn(ARGUMENTS + text), token).startswith(reason)
 
@@ -172,17 +85,7 @@ def test_alternatives_are_told_together_until_one_is_out() -> None:
     assert one.paths == ("$.oneOf[1].properties.v",)
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        # A character that has been begun by an escape or by some of its bytes.
-        (r'{"\u0063', '"city" (required)'),
-        (r'{"\u00', 'one of "city" (required), "unit", "tags"'),
-        (r'{"unit": "\u006', 'one of "c", "f"'),
-        (r'{"unit": "\u0063', '"c"'),
-        ('{"city": "\\', "a string (`minLength` 1)"),
-    ],
-)
+@parametrized("tools/explain/cases/arguments.toml", "escapes")
 def test_strings_that_are_spelled_by_escapes(text: str, words: str) -> None:
     (found,) = told(turn(ARGUMENTS + text))
     assert found.endswith(f": {words}")
@@ -267,29 +170,7 @@ DIFFER = "the elements have to differ"
 OTHER = "unlike those before: any string"
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        (
-            "{",
-            [
-                'the name of a property: one of "s", "t", "p"',
-                '`}`, the end of the arguments of "f"',
-            ],
-        ),
-        ('{"s":[', ['element 0 of "s": any string', '`]`, the end of the value of "s"']),
-        ('{"s":["a",', [f'element 1 of "s", {OTHER}']),
-        ('{"s":["a","a', [f'element 1 of "s": any string (which may not end here: {DIFFER})']),
-        ('{"s":["a","ab', ['element 1 of "s": any string (which may end here)']),
-        (
-            '{"s":["a"',
-            [f'`,` and another element of "s", {OTHER}', '`]`, the end of the value of "s"'],
-        ),
-        ('{"t":["a","a', ['element 1 of "t": any string (which may end here)']),
-        ('{"t":["a",', ['element 1 of "t": any string']),
-        ('{"p":{"x":1', ['the value of "x": a number', "`,` and another property: any other name"]),
-    ],
-)
+@parametrized("tools/explain/cases/arguments.toml", "memory")
 def test_what_takes_a_memory_has_words_too(text: str, words: list[str]) -> None:
     tools = [{"type": "function", "function": {"name": "f", "parameters": UNIQUE}}]
     assert told(turn(ARGUMENTS.replace("get_weather", "f") + text, tools=tools)) == words

@@ -11,6 +11,7 @@ from enforcer.turn import dialects
 from enforcer.turn.dialect import Ids
 from tests.dialect_cases import NAMES, opening, served, vocabulary
 from tests.explained_turns import start
+from tests.support.cases import parametrized
 from tests.vocabularies import feed, legal, write
 
 if TYPE_CHECKING:
@@ -111,41 +112,9 @@ def told(name: str, text: str, **request: Any) -> list[str]:
     return [option.what for option in matcher.expected().options]
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "words"),
-    [
-        (
-            "kimi_k3",
-            "",
-            [
-                "the marker of think begin: `<|open|>think<|sep|>`",
-                "the marker of response begin: `<|open|>response<|sep|>`",
-                "the marker of tools begin: `<|open|>tools<|sep|>`",
-            ],
-        ),
-        ("kimi_k3", "<|open|>to", ["the marker of tools begin, which goes on with `ols<|sep|>`"]),
-        ("internlm", "<|action_start|>", [
-            "the marker of calls begin, which goes on with `<|plugin|>`"
-        ]),
-        (
-            "internlm",
-            "<|action_start|><|plugin|>{",
-            ["the name of a tool: one of get, get_weather"],
-        ),
-        ("internlm", '<|action_start|><|plugin|>{"name": "get_w', [
-            'the name of a tool: get_weather, written `"get_weather"`'
-        ]),
-        ("internlm", '<|action_start|><|plugin|>{"name": "get", "arg', [
-            'the rest of the header of "get", written `uments":`'
-        ]),
-        ("pythonic", "[get", ["the name of a tool: one of get, get_weather"]),
-        ("glm45", "<tool_call>get", [
-            "the name of a tool: get_weather, written `get_weather`", 'the arguments of "get"',
-        ]),
-    ],
-)  # fmt: skip
-def test_places(name: str, text: str, words: list[str]) -> None:
-    assert told(name, text) == words
+@parametrized("tools/explain/cases/borders.toml", "places")
+def test_places(dialect: str, text: str, words: list[str]) -> None:
+    assert told(dialect, text) == words
 
 
 def test_text_that_may_not_come_is_not_named() -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from tests.dialect_cases import served, vocabulary
 from tests.explained_turns import start
+from tests.support.cases import parametrized
 from tests.vocabularies import feed, write
 
 if TYPE_CHECKING:
@@ -201,31 +202,7 @@ def test_a_key_that_is_escaped() -> None:
 
 
 @pytest.mark.parametrize("name", ["pythonic", "llama4_pythonic"])
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("", [f"the name of a property: one of {', '.join(NAMES)}"]),
-        ("un", ['the name of a property: "unit"']),
-        ("unit", ['the name of a property: "unit"', '`=`, behind the name "unit"']),
-        ("unit=", ['the value of "unit": one of "c", "f"']),
-        ('unit="', ['the value of "unit": one of "c", "f"']),
-        ("unit='c", ['the value of "unit": "c"']),
-        ('unit="c"', [
-            f"`,` and another property: one of {', '.join([NAMES[0], *NAMES[2:]])}"
-        ]),
-        ('city="P"', [
-            f"`,` and another property: one of {', '.join(NAMES[1:])}",
-            '`)`, the end of the arguments of "get"',
-        ]),
-        ('city="P", ', [f"the name of a property: one of {', '.join(NAMES[1:])}"]),
-        ("n=", ['the value of "n": an integer from 3']),
-        ("mixed=", ['the value of "mixed": one of null, 5, "5", "x"']),
-        ("mixed=N", ['the value of "mixed": null']),
-        ('o={"x": "', ['the value of "x": one of "p", "q"']),
-        ("o={'x': '", ['the value of "x": one of "p", "q"']),
-        ("o={'x': 'p'", ['`}`, the end of the value of "o"']),
-    ],
-)  # fmt: skip
+@parametrized("tools/explain/cases/laid_out.toml", "python")
 def test_pythons_arguments(name: str, text: str, words: list[str]) -> None:
     assert told(name, text) == words
 

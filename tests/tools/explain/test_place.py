@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from enforcer.layouts import JSON
 from enforcer.schema import trace_schema
 from enforcer.tools.explain.place import BytewiseText, Outline, TextPlace
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,16 +29,7 @@ ROW = {
 ROWS = {"type": "array", "prefixItems": [{"const": 0}], "items": ROW}
 
 
-@pytest.mark.parametrize(
-    ("text", "path"),
-    [
-        ("[", "$.prefixItems[0]"),
-        ("[0,", "$.items"),
-        ('[0,{"id":', "$.items.properties.id"),
-        ('[0,{"n_a":', '$.items.patternProperties["^n_"]'),
-        ('[0,{"tags":["x",', "$.items.properties.tags.items"),
-    ],
-)
+@parametrized("tools/explain/cases/place.toml", "places")
 def test_a_place_is_followed_down_to_its_subschema(text: str, path: str) -> None:
     assert sources(ROWS, text) == [(path,)]
 
@@ -52,19 +42,7 @@ def kind(value: Any, least: int) -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize(
-    ("value", "other", "text"),
-    [
-        ({"const": "x"}, {"const": "y"}, '"y"'),
-        ({"const": 1}, {"const": 2.5}, "2.5"),
-        ({"type": "null"}, {"const": True}, "true"),
-        ({"maximum": 5, "type": "number"}, {"minimum": 7, "type": "number"}, "1e3"),
-        ({"enum": [[1]]}, {"enum": [[2]]}, "[2]"),
-        ({"type": "array", "maxItems": 1}, {"type": "array", "minItems": 2}, "[1,2]"),
-        ({"required": ["a"], "type": "object"}, {"enum": [{"b": 1}]}, '{"b":1}'),
-        ({"type": "string"}, {"type": "array", "items": {"type": "string"}}, '["a"]'),
-    ],
-)
+@parametrized("tools/explain/cases/place.toml", "shapes")
 def test_shapes_that_the_complete_members_rule_out_are_left_out(
     value: Any, other: Any, text: str
 ) -> None:

@@ -11,6 +11,7 @@ import enforcer
 from enforcer.errors import BudgetTooSmall, EnforcerError
 from enforcer.turn import dialects
 from tests.explained_turns import ARGUMENTS, HEADER, SECTION, TOOLS, start, told, turn, why
+from tests.support.cases import parametrized
 from tests.vocabularies import feed, write
 from tests.walks import V
 
@@ -25,24 +26,7 @@ def test_a_tool_that_is_not_declared() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "options", "token", "reason"),
-    [
-        ("", {"choice": "required"}, "<|im_end|>", "`tool_choice` demands a call"),
-        ("Hi", {"choice": "required"}, "<|im_end|>", "`tool_choice` demands a call"),
-        ("", {}, "<|im_end|>", "neither text nor a call"),
-        ("", {"choice": "none"}, SECTION, "no tool may be called"),
-        ("Hi", {}, "<think>", "does not follow in the state CONTENT"),
-        (SECTION, {}, "the ", "the state SECTION has no text"),
-        (
-            ARGUMENTS + '{"city":"P"}<|tool_call_end|>',
-            {"parallel_tool_calls": False},
-            "<|tool_call_begin|>",
-            "the turn has the 1 calls that it may have",
-        ),
-        (HEADER, {}, "<|tool_call_argument_begin|>", "there is more to the header"),
-    ],
-)
+@parametrized("tools/explain/cases/why.toml", "reasons")
 def test_why_not(text: str, options: dict[str, Any], token: str, reason: str) -> None:
     assert reason in why(turn(text, **options), token)
 

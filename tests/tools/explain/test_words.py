@@ -8,6 +8,7 @@ import pytest
 
 from enforcer.schema import compile_schema
 from enforcer.tools.explain.words import Option, constants, in_words, kinds, listing, shown
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from enforcer.schema.grammar import Value
@@ -18,43 +19,12 @@ def value_of(schema: dict[str, Any]) -> Value:
     return grammar.definitions[grammar.root]
 
 
-@pytest.mark.parametrize(
-    ("schema", "texts"),
-    [
-        ({"enum": ["c", "f"]}, ['"c"', '"f"']),
-        ({"enum": ["é", 1, 2.5, True, None]}, ["null", "true", "1", "2.5", '"é"']),
-        ({"const": 'say "hi"'}, ['"say \\"hi\\""']),
-        ({"type": "boolean"}, ["false", "true"]),
-    ],
-)
+@parametrized("tools/explain/cases/words.toml", "listed")
 def test_all_that_fits_is_listed(schema: dict[str, Any], texts: list[str]) -> None:
     assert list(constants(value_of(schema))) == texts
 
 
-@pytest.mark.parametrize(
-    ("schema", "words"),
-    [
-        ({"type": "string"}, ["any string"]),
-        (
-            {"type": "string", "pattern": "^[A-Z]{3}$", "maxLength": 3},
-            ['a string (`pattern` "^[A-Z]{3}$", `maxLength` 3)'],
-        ),
-        ({"type": "number"}, ["a number"]),
-        ({"type": "integer"}, ["an integer"]),
-        ({"type": "integer", "minimum": 1, "maximum": 14}, ["an integer from 1 to 14"]),
-        ({"type": "number", "exclusiveMinimum": 0}, ["a number above 0"]),
-        ({"type": "number", "exclusiveMaximum": 2.5}, ["a number below 2.5"]),
-        ({"type": "number", "maximum": -1}, ["a number up to -1"]),
-        (
-            {"type": "number", "exclusiveMinimum": 0, "maximum": 1},
-            ["a number above 0 and to 1"],
-        ),
-        ({"type": "integer", "multipleOf": 5}, ["a multiple of 5"]),
-        ({"type": "number", "not": {"type": "integer"}}, ["a number, no integer"]),
-        ({"type": ["null", "object"]}, ["null", "an object"]),
-        ({"type": ["array", "boolean"]}, ["false", "true", "an array"]),
-    ],
-)
+@parametrized("tools/explain/cases/words.toml", "described")
 def test_what_cannot_be_listed_is_described(schema: dict[str, Any], words: list[str]) -> None:
     value = value_of(schema)
     assert constants(value) is None

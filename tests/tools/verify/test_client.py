@@ -10,6 +10,7 @@ from enforcer.errors import ConfigurationError
 from enforcer.tools.verify import client
 from enforcer.tools.verify.client import Endpoint
 from tests.fake_server import reply, serving
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from enforcer.judging.replies import ChatReply
@@ -91,15 +92,7 @@ def test_requests_have_ids_where_they_are_given() -> None:
     assert "X-Request-Id" not in server.headers[-1]
 
 
-@pytest.mark.parametrize(
-    ("typed", "read"),
-    [
-        ("http://h:1", "http://h:1/v1"),
-        ("http://h:1/", "http://h:1/v1"),
-        ("https://h/v1/", "https://h/v1"),
-        ("https://h/api/v3", "https://h/api/v3"),
-    ],
-)
+@parametrized("tools/verify/cases/client.toml", "urls")
 def test_base_urls_are_read_as_typed(typed: str, read: str) -> None:
     assert Endpoint.at(typed).url == read
 
@@ -221,19 +214,6 @@ def test_the_half_of_a_surrogate_pair_is_sent_as_it_was_recorded() -> None:
     assert server.bodies == [{"name": "x", "user": "\ud800é"}]
 
 
-@pytest.mark.parametrize(
-    ("metrics", "dialect"),
-    [
-        (None, None),
-        ("", None),
-        (
-            'enforcer_dialect{dialect="hermes"} 0.0\nenforcer_dialect{dialect="kimi_k2"} 2.0\n',
-            "kimi_k2",
-        ),
-        ('# HELP enforcer_dialect x\nenforcer_dialect{dialect="kimi_k3"} 1.0\n', "kimi_k3"),
-        # One of several servers behind one address.
-        ('enforcer_dialect{dialect="hermes"} 1.0\nenforcer_dialect{dialect="kimi_k2"} 1.0\n', None),
-    ],
-)
+@parametrized("tools/verify/cases/client.toml", "metrics")
 def test_a_server_tells_its_format(metrics: str | None, dialect: str | None) -> None:
     assert client.dialect_told(metrics) == dialect

@@ -8,6 +8,7 @@ import pytest
 from enforcer.errors import ConfigurationError
 from enforcer.tools.verify import reference
 from enforcer.tools.verify.reference import ReferenceRun
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,19 +23,7 @@ def choices(reason: str) -> dict[str, Any]:
     return {"response": {"choices": [{"finish_reason": reason}]}}
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        ["stop", "tool_calls"],
-        [{"finish_reason": "stop"}, {"finish_reason": "tool_calls"}],
-        [choices("stop"), choices("tool_calls")],
-        [
-            {"data_index": 2, "finish_reason": "tool_calls"},
-            {"data_index": 1, "finish_reason": "stop"},
-            {"data_index": 9, "finish_reason": "stop"},
-        ],
-    ],
-)
+@parametrized("tools/verify/cases/reference.toml", "forms")
 def test_a_reference_has_several_forms(tmp_path: Path, lines: list[Any]) -> None:
     file = write(tmp_path / "r.jsonl", *lines)
     reasons = reference.read(file).reasons

@@ -13,6 +13,7 @@ from enforcer.judging.judge import judge
 from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.tools.verify import suites
 from tests.shared_data import shared
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -252,15 +253,7 @@ def test_every_line_that_cannot_be_read_is_told_where_nothing_else_can_be_sent(
         suites.recorded_cases(file)
 
 
-@pytest.mark.parametrize(
-    "tool",
-    [
-        {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}},
-        {"type": "function", "name": "get", "parameters": {"type": "object"}},
-        {"name": "get", "input_schema": {"type": "object"}},
-        {"tools": [{"name": "get", "inputSchema": {"type": "object"}}]},
-    ],
-)
+@parametrized("tools/verify/cases/suites.toml", "tools")
 def test_tools_are_no_schemas(tool: dict[str, Any], tmp_path: Path) -> None:
     file = tmp_path / "tools.json"
     file.write_text(json.dumps([tool]))
@@ -273,24 +266,6 @@ def test_tools_are_no_schemas(tool: dict[str, Any], tmp_path: Path) -> None:
 CHAT_TOOL = {"type": "function", "function": {"name": "f"}}
 
 
-@pytest.mark.parametrize(
-    ("body", "api"),
-    [
-        ({}, ""),
-        ({"prompt": "hi"}, ""),
-        ({"input": "hi"}, "responses"),
-        ({"messages": [USER]}, "chat"),
-        ({"messages": [USER], "input": "hi"}, "chat"),
-        ({"messages": [USER], "tools": [CHAT_TOOL], "tool_choice": "auto"}, "chat"),
-        ({"messages": [USER], "tool_choice": {"type": "function"}}, "chat"),
-        ({"messages": [USER], "tools": [7, "input_schema", None]}, "chat"),
-        ({"messages": [USER], "tools": [{**CHAT_TOOL, "input_schema": {}}]}, "chat"),
-        ({"messages": [USER], "tools": 7, "tool_choice": {"type": []}}, "chat"),
-        ({"messages": [USER], "tools": [{"name": "f", "input_schema": {}}]}, "messages"),
-        ({"messages": [USER], "tool_choice": {"type": "any"}}, "messages"),
-        ({"messages": [USER], "system": "x"}, "messages"),
-        ({"messages": [USER], "anthropic_version": "bedrock-2023-05-31"}, "messages"),
-    ],
-)
+@parametrized("tools/verify/cases/suites.toml", "bodies")
 def test_bodies_are_told_apart(body: dict[str, Any], api: str) -> None:
     assert suites.api_of(body) == api
