@@ -18,6 +18,7 @@ from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Root, compile_schema
 from tests import vocabularies
+from tests.support import cases
 from tests.vocabularies import row_of, small, write
 
 if TYPE_CHECKING:
@@ -31,101 +32,13 @@ if TYPE_CHECKING:
 
 V = small()
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
-NODE = {
-    "type": "object",
-    "properties": {
-        "v": {"enum": ["é", 'b"c']},
-        "kids": {"type": "array", "items": {"$ref": "#/$defs/node"}},
-    },
-    "required": ["v", "kids"],
-    "additionalProperties": False,
-}
 
 
 def of(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, "required": list(properties)}
 
 
-ALTERNATIVES = [
-    of(kind={"const": "x"}, v={"type": "integer"}),
-    of(kind={"const": "yy"}, w={"type": "string", "minLength": 9}),
-]
-SCHEMAS = {
-    "plain": of(a={"type": "string"}, b={"type": "integer"}),
-    "long": of(a={"type": "string", "minLength": 40}),
-    "closed": {
-        "type": "object",
-        "properties": {"a": {"type": "null"}, "b": {"type": "string", "minLength": 30}},
-        "additionalProperties": False,
-        "minProperties": 2,
-    },
-    "alternatives": of(x={"oneOf": ALTERNATIVES}),
-    "recursive": {**of(t={"$ref": "#/$defs/node"}), "$defs": {"node": NODE}},
-    "patterns": of(
-        p={"type": "string", "pattern": "^[A-Z]{3}-\\d{4}$"},
-        q={"type": "string", "pattern": "^(ab|cdefghij)+$"},
-        f={"type": "string", "format": "date-time"},
-    ),
-    "some property": {"type": "object", "minProperties": 1},
-    "unique": of(x={"type": "array", "items": {"enum": [1, 2, "ab"]}, "uniqueItems": True}),
-    "all of the unique": of(
-        x={"type": "array", "items": {"enum": [1, 22, "ab"]}, "uniqueItems": True, "minItems": 3}
-    ),
-    "contains": of(
-        x={
-            "type": "array",
-            "contains": {"type": "string"},
-            "minContains": 2,
-            "items": {"type": ["string", "null"]},
-        }
-    ),
-    "prefix": of(
-        x={"type": "array", "prefixItems": [{"const": 1}, {"type": "string"}], "minItems": 4}
-    ),
-    "pattern properties": {
-        "type": "object",
-        "patternProperties": {"^x": {"type": "integer"}},
-        "additionalProperties": False,
-        "minProperties": 1,
-    },
-    "some of a clause": {
-        "type": "object",
-        "properties": {"a": {"type": "string"}, "b": {"type": "boolean"}, "é": {}},
-        "anyOf": [{"required": ["a"]}, {"required": ["é"]}],
-    },
-    "an undeclared witness": {
-        "type": "object",
-        "not": {"propertyNames": {"pattern": "^a"}},
-    },
-    "a witness of a longer name than any": {
-        "type": "object",
-        "not": {"propertyNames": {"maxLength": 3}},
-    },
-    "a witness of a certain name": of(
-        h={"type": "object", "not": {"propertyNames": {"not": {"pattern": "^x-"}}}}
-    ),
-    "a witness beside others of its value": {
-        "type": "object",
-        "additionalProperties": {"type": "object"},
-        "not": {"patternProperties": {"^x": {"type": "string"}}},
-    },
-    "two witnesses in two classes": {
-        "type": "object",
-        "patternProperties": {"z": {"type": "array", "minItems": 2, "items": {"type": "null"}}},
-        "allOf": [
-            {"not": {"propertyNames": {"not": {"pattern": "^x"}}}},
-            {"not": {"propertyNames": {"maxLength": 6}}},
-        ],
-    },
-    "distinct strings": of(
-        x={"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": 3}
-    ),
-    "undeclared": of(x={"type": "object", "minProperties": 3}),
-    "numbers": of(
-        a={"type": "number", "exclusiveMinimum": 99.5, "maximum": 100.25},
-        b={"type": "integer", "multipleOf": 25, "minimum": 1000},
-    ),
-}
+SCHEMAS = cases.schemas("cases/budget.toml")
 
 # No end of such arguments is found in time.
 ENDLESS = of(x={"type": "string", "minLength": 10**9})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import enforcer
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.support.cases import load
 from tests.vocabularies import PIECES, feed, write
 
 if TYPE_CHECKING:
@@ -21,59 +22,7 @@ if TYPE_CHECKING:
 
 
 # Tokens over the borders of texts, names, JSON and markers; some over several at once.
-CROSSING = (
-    *(b'{"name": "', b'{"name": "get', b"=get>\n<parameter="),
-    *(b'{"name', b'"name": "', b'"name": "get', b'{"name": "get", "', b'": {"', b'": {}', b" {}}"),
-    *(b'"arguments": {', b'arguments": {}}', b'"parameters":', b'{}}, {"name": "', b"}}\n", b'"}}'),
-    *(
-        b'"}}\n',
-        b"}}}",
-        b"}},",
-        b"}}, {",
-        b"}]",
-        b"}}]",
-        b"}} ]",
-        b'}}; {"',
-        b"}}; ",
-        b" {",
-        b" [{",
-    ),
-    *(
-        b"\n{",
-        b'get", "',
-        b"get\n",
-        b"get(",
-        b"get()",
-        b"(a",
-        b"()]",
-        b"(),",
-        b"), get",
-        b"=-",
-        b"[get",
-    ),
-    *(b".<", b".<function", b"<function_call", b"<function_call>", b"_call> {", b"tion_call>"),
-    *(
-        b"<tool_call>",
-        b"<tool_call",
-        b".<tool_call> [",
-        b"```json\n{",
-        b"json\n",
-        b"\n```",
-        b"}\n```",
-    ),
-    *(b"```", b"x{", b"{x", b"[", b" [", b"]", b";", b'{"', b"\n\n", b"x\n"),
-    *(b">\n", b"</", b"<parameter", b"parameter=a>", b">\n<", b"</function>\n", b"\n</parameter>"),
-    *(
-        b'<invoke name="',
-        b'get">',
-        b"</invoke>",
-        b"\n</invoke>\n<invoke",
-        b'="',
-        b'" index="',
-        b'1"',
-    ),
-    *(b"=get>", b"get>\n<parameter=", b"call", b"argument", b' key="', b'" type="', b'string"'),
-)
+CROSSING = [each.encode() for each in load("cases/dialects.toml")["crossing"]]
 
 
 @cache

@@ -22,6 +22,7 @@ from enforcer import engines
 from enforcer.layouts import BoundLayout, Layout
 from enforcer.layouts.pattern import ID, symbols
 from enforcer.vocabulary import Vocabulary
+from tests.support.cases import load
 from tests.vocabularies import bits
 
 if TYPE_CHECKING:
@@ -29,84 +30,14 @@ if TYPE_CHECKING:
 
 K3_MARKERS = ("<|open|>", "<|close|>", "<|sep|>")
 GLM_MARKERS = ("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
-TABLES: dict[str, dict[str, Any]] = {
-    "kimi_k3": {
-        "layout": "pairs",
-        "pair": '<|open|>argument key="{key}" type="{type}"<|sep|>{value}<|close|>argument<|sep|>',
-        "close": "<|close|>call<|sep|>",
-        "key": "xml",
-        "types": "written",
-    },
-    "qwen3_coder": {
-        "layout": "pairs",
-        "pair": "{_}<parameter={key}>{value}</parameter>",
-        "close": "{_}</function>",
-        "trim": "newline",
-        "never": ["<{_}/{_}parameter{_}>", "<{_}parameter{_}=", "</function>"],
-    },
-    "minimax_m2": {
-        "layout": "pairs",
-        "pair": '{_}<parameter name="{key}">{value}</parameter>',
-        "close": "{_}</invoke>",
-        "never": ["<{_}/{_}parameter{_}>", "<{_}parameter{_}name{_}=", "</invoke>"],
-    },
-    "glm45": {
-        "layout": "pairs",
-        "pair": "{_}<arg_key>{key}</arg_key>{_}<arg_value>{value}</arg_value>",
-        "close": "{_}",
-    },
-    "pythonic": {"layout": "python"},
-    "deepseek": {"layout": "json", "white_space": "no line breaks"},
-}
+_CASES = load("cases/laid_out.toml")
+TABLES: dict[str, dict[str, Any]] = _CASES["tables"]
 FORMATS = tuple(TABLES)
 LAID_OUT = tuple(name for name in FORMATS if TABLES[name]["layout"] != "json")
 DECLARED = ("qwen3_coder", "minimax_m2", "glm45")
 
 # What is kept beside the engine: lengths, distinct elements, names that are counted.
-KEPT: tuple[dict[str, Any], ...] = (
-    {
-        "properties": {
-            "a": {"type": "string", "maxLength": 7},
-            "b": {"type": ["string", "null"], "maxLength": 6, "pattern": "^[^b]*$"},
-        },
-        "required": ["a"],
-    },
-    {
-        "properties": {"a": {"type": "string", "minLength": 2, "maxLength": 8, "pattern": "x$"}},
-        "additionalProperties": {"type": "string", "maxLength": 9},
-    },
-    {
-        "properties": {
-            "a": {"type": "array", "items": {"type": "string", "maxLength": 6}},
-            "b": {"type": "string", "maxLength": 6},
-            "c": {"type": ["string", "integer"], "maxLength": 7},
-        }
-    },
-    {
-        "properties": {
-            "a": {"type": "array", "items": {"type": "string"}, "uniqueItems": True},
-            "b": {"type": ["array", "string"], "items": {"type": "integer"}, "uniqueItems": True},
-        },
-        "required": ["a"],
-    },
-    {
-        "properties": {
-            "a": {
-                "type": "object",
-                "additionalProperties": {
-                    "type": "array",
-                    "uniqueItems": True,
-                    "items": {
-                        "type": "object",
-                        "properties": {"b": {"type": "string", "maxLength": 6}},
-                    },
-                },
-            }
-        }
-    },
-    {"properties": {"a": {"type": "object", "minProperties": 3}}, "required": ["a"]},
-    {"additionalProperties": {"type": "string", "maxLength": 7}},  # no name is declared
-)
+KEPT: list[dict[str, Any]] = [json.loads(each) for each in _CASES["kept"]]
 TYPES = ("null", "integer", "number", "boolean", "object", "array", "string")
 # Raw texts that one type or another takes.
 TEXTS = st.one_of(
@@ -117,48 +48,8 @@ TEXTS = st.one_of(
 _MARK = "\ue000"  # stands for a "<" until markers have been found
 
 # Beside the bytes: tokens that cross the borders of keys, values, and what is around them.
-_PIECES = (
-    *(b'">', b'" type="', b'string"', b'number"', b'argument key="', b" argument", b"argument"),
-    *(b"</", b"</parameter", b"parameter", b"</parameter>", b">\n", b"\n<parameter=", b"a>\n"),
-    *(
-        b'<parameter name="',
-        b'</parameter>\n<parameter name="a">',
-        b"</function>",
-        b"\n</function>",
-    ),
-    *(
-        b"='",
-        b'="',
-        b'")',
-        b"')",
-        b'", ',
-        b"()",
-        b"=[",
-        b", a=",
-        b"None)",
-        b"True",
-        b"None",
-        b'\\"',
-    ),
-    *(
-        b'{"',
-        b'": ',
-        b'"}',
-        b"}}",
-        b'{"a": 1',
-        b"5",
-        b"null",
-        b"true",
-        b"\n",
-        b"\n\n",
-        b"  ",
-        b"x y",
-    ),
-    # What stops begin with, and what ends one that has begun.
-    *(b"<|close|>argument<", b"|>x", b"</arg_value", b">y", b"/parameter>\n<", b"/function>"),
-    *(b'"><', b">\n<", b'</parameter><parameter name="b"><', b"</parameter><parameter=b>\n<"),
-    *("é".encode(), "日本".encode(), b"\xe6\x97", b"<|close|>", b"<|cl", b"<arg_value>", b"</arg"),
-)
+_PIECES = [each.encode() for each in _CASES["pieces"]]
+_PIECES.insert(-4, b"\xe6\x97")  # a part of a character
 
 
 @cache

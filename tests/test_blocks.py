@@ -39,6 +39,7 @@ from tests.snippets import (
     fenced,
     unwrapped,
 )
+from tests.support.cases import load
 from tests.vocabularies import small, write
 
 if TYPE_CHECKING:
@@ -49,131 +50,12 @@ ALL = every()
 _SHELL = ("sh", "console")
 
 # Page, language and a word of the block (none: all blocks of that page and language): the test.
-HELD: tuple[tuple[str, str, str, str], ...] = (
-    ("*", "python", "", "tests/test_snippets.py::test_every_page_with_python_is_run"),
-    ("*", "json", "", "tests/test_blocks.py::test_data_can_be_read"),
-    ("*", "yaml", "", "tests/test_blocks.py::test_data_can_be_read"),
-    ("*", "toml", "", "tests/test_blocks.py::test_data_can_be_read"),
-    ("docs/results.md", "text", "unchanged", "tests/docs/test_figures.py::test_the_readme_has"),
-    ("CONTRIBUTING.md", "python", "", "tests/test_blocks.py::test_what_was_added_is_there"),
-    ("CONTRIBUTING.md", "markdown", "", "tests/test_blocks.py::test_what_was_added_is_there"),
-    (
-        "docs/cli.md",
-        "json",
-        "",
-        "tests/tools/cli/test_documentation.py::test_the_example_of_check_is",
-    ),
-    (
-        "docs/cli.md",
-        "console",
-        "",
-        "tests/tools/cli/test_documentation.py::test_the_example_of_check_is",
-    ),
-    ("docs/clients/codex.md", "toml", "", "tests/test_agents.py::test_the_page_of_codex"),
-    ("docs/clients/litellm.md", "yaml", "", "tests/test_blocks.py::test_litellm_is_configured"),
-    ("docs/concepts.md", "text", "", "tests/test_blocks.py::test_the_turn_of_the_page"),
-    ("docs/concepts.md", "mermaid", "", "tests/turn/test_dialect.py::test_the_page_has_the_diagr"),
-    (
-        "docs/explain.md",
-        "json",
-        "",
-        "tests/tools/cli/test_explain.py::test_the_example_of_the_page",
-    ),
-    (
-        "docs/explain.md",
-        "console",
-        "",
-        "tests/tools/cli/test_explain.py::test_the_example_of_the_page",
-    ),
-    ("docs/explain.md", "text", "", "tests/test_snippets.py::test_the_python_of_a_page_runs"),
-    ("docs/index.md", "json", "", "tests/vllm/test_snippets.py::test_the_first_server"),
-    *(
-        (f"docs/production/{page}.md", kind, word, f"tests/deploy/{test}")
-        for page, kind, word, test in (
-            ("alerts", "sh", "sed -i", "test_monitoring.py::test_the_address_of_the_docs_is_one_w"),
-            ("kubernetes", "yaml", "", "test_kubernetes.py::test_the_names_agree"),
-            ("kubernetes", "sh", "for pod", "test_orders.py::test_what_runs_in_a_container_is"),
-            ("kubernetes", "sh", "printf", "test_kubernetes.py::test_the_rules_become_a_resource"),
-            ("monitoring", "promql", "", "test_monitoring.py::test_what_the_page_asks_reads"),
-            ("removal", "json", '"op"', "test_orders.py::test_the_patch_takes_plugin_and_parser"),
-            ("removal", "json", "vllm_xargs", "test_orders.py::test_the_switch_is_a_word_that"),
-            ("removal", "yaml", "vllm_xargs", "test_orders.py::test_the_switch_is_a_word_that"),
-        )
-    ),
-    (
-        "docs/production/scale/data-parallel-nodes.md",
-        *(
-            "text",
-            "has not loaded",
-            "tests/vllm/server/test_engine_marks.py::test_a_server_that_enforces",
-        ),
-    ),
-    (
-        "docs/production/scale/index.md",
-        *("text", "KeyError", "tests/vllm/test_scale.py::test_vllm_itself_ends_in_pipeline"),
-    ),
-    *(
-        ("docs/schema-support.md", kind, "", "tests/schema/test_documentation.py::test_every_exam")
-        for kind in ("schema", "relaxed", "closed", "digits", "documents")
-    ),
-    (
-        "docs/reference/*.md",
-        *("pyi", "", "tests/docs/test_reference.py::test_the_signatures_are_those_of_the_code"),
-    ),
-    ("docs/upstream.md", "diff", "", "tests/vllm/test_upstream.py::test_the_code_that_is_quoted"),
-    ("docs/vllm.md", "text", "", "tests/vllm/test_told.py::test_a_refusal_is_told_as_the_page"),
-    (
-        "docs/vllm/request.md",
-        *("mermaid", "", "tests/docs/test_request_page.py::test_a_request_takes_the_steps"),
-    ),
-    (
-        "docs/vllm/rolling-out.md",
-        *("promql", "", "tests/deploy/test_monitoring.py::test_what_the_page_asks_reads"),
-    ),
-    ("docs/vllm/metrics.md", "text", "", "tests/vllm/test_told.py::test_lines_of_the_log"),
-    *(
-        ("docs/vllm/rolling-out.md", kind, word, f"tests/deploy/test_recording.py::{test}")
-        for kind, word, test in (
-            ("nginx", "", "test_nginx_records_bodies"),
-            ("sh", "bodies.log", "test_nginx_records_bodies"),
-            ("sh", "JSON body", "test_bodies_are_taken_out_of_vllms_log"),
-            (
-                "sh",
-                "output_config",
-                "test_what_the_check_reads_is_kept_and_what_users_write_is_not",
-            ),
-        )
-    ),
-)
+_CASES = load("cases/blocks.toml")
+HELD, NOT_HELD = _CASES["held"], _CASES["not_held"]
+PROGRAMS: dict[str, str] = _CASES["programs"]
 # Page, a word of the block, and why no test holds it.
-NOT_HELD: tuple[tuple[str, str, str], ...] = ()
 
 # What a command may begin with: the test that holds such commands, in whichever block.
-PROGRAMS = {
-    "": "test_variables_are_settings",
-    "cd": "test_commands_name_what_is_there",
-    "claude": "tests/test_agents.py::test_the_page_of_claude_code",
-    "codex": "tests/test_agents.py::test_the_page_of_codex",
-    "curl": "test_commands_name_what_is_there",
-    "docker": "tests/deploy/test_monitoring.py::test_containers_are_built_and_run_as_pages_say",
-    "enforcer": "tests/test_snippets.py::test_the_command_line_takes_what_the_pages_show",
-    "export": "test_variables_are_settings",
-    "grep": "test_filters_find_something",
-    "head": "test_filters_find_something",
-    "jq": "test_a_reply_becomes_the_question_for_its_scores",
-    "kubectl": "tests/deploy/test_orders.py::test_what_is_named_is_there",
-    "make": "test_commands_name_what_is_there",
-    "pip": "tests/test_packaging.py::test_pages_install_what_can_be_had",
-    ".litellm/bin/pip": "test_what_others_publish_is_installed_as_the_module_says",
-    "python": "test_modules_take_their_options",
-    ".venv/bin/python": "test_modules_take_their_options",
-    "sed": "test_filters_find_something",
-    "sort": "test_filters_find_something",
-    "tail": "test_filters_find_something",
-    "uniq": "test_filters_find_something",
-    "vllm": "tests/vllm/test_commands.py::test_vllm_takes_the_command",
-    ".venv/bin/vllm": "tests/vllm/test_commands.py::test_vllm_takes_the_command",
-}
 
 
 def _program(command: Command) -> str:
@@ -364,26 +246,6 @@ _ASKED = (
     (r"curl -s \S+/metrics ", "metrics.txt"),
 )
 # A word of a line, what it finds of these texts, and what it leaves out.
-_FOUND: tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...] = (
-    ("grep 'enforcer: '", ("enforcer: every request",), ("EngineCore", "GET /health")),
-    ("grep -o 'enforcer: refused", (" 2 enforcer: refused error=",), ("request=", "APIServer")),
-    ("tail -n 200", ("enforcer: turn failed", "EngineDeadError"), ()),
-    ("tail -n 50", ("enforcer: turn failed", "EngineDeadError"), ("GET /health",)),
-    (
-        *("EngineCore", ("(EngineCore_DP1 pid=9) ERROR", "Traceback (most")),
-        ("APIServer", "is ready"),
-    ),
-    ("'Last State'", ("Reason:       OOMKilled", "Exit Code:    137"), ("Running", "Restart")),
-    (
-        *("enforcer_grammar_cache", ("enforcer_grammar_cache_bytes 1.0", "process_resident_mem")),
-        ("#", "vllm:", "enforcer_mask"),
-    ),
-    (
-        "enforcer_(processes",
-        ("enforcer_processes{part=", "enforcer_api_servers{enforces=", "enforcer_version{version="),
-        ("#", "vllm:", "enforcer_mask"),
-    ),
-)
 
 
 def _run(typed: str, folder: Path) -> str:
@@ -410,14 +272,14 @@ def test_filters_find_something(line: str, tmp_path: Path) -> None:
     (tmp_path / "server.log").write_text(log + _ENDED)
     (tmp_path / "pod.txt").write_text(_POD)
     (tmp_path / "metrics.txt").write_text(shown.text())
-    ((_, found, left_out),) = (row for row in _FOUND if row[0] in line)
+    (row,) = (row for row in _CASES["filters"] if row["word"] in line)
     typed = line
     for asked, file in _ASKED:
         typed = re.sub(rf"^{asked}\|", f"cat {file} |", typed)
     assert not re.search(r"\b(curl|docker|kubectl)\b", typed)
     printed = _run(typed, tmp_path)
-    assert not [word for word in found if word not in printed]
-    assert not [word for word in left_out if word in printed]
+    assert not [word for word in row["found"] if word not in printed]
+    assert not [word for word in row["left_out"] if word in printed]
 
 
 _REPLY = {

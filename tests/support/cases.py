@@ -29,6 +29,11 @@ def read(path: str, table: str = "case") -> list[dict[str, Any]]:
     ]
 
 
+def schemas(path: str, table: str = "schemas") -> dict[str, Any]:
+    """Return the schemas of a table in which each name has its JSON."""
+    return {name: json.loads(text) for name, text in load(path)[table].items()}
+
+
 def parametrized(path: str, table: str = "case") -> pytest.MarkDecorator:
     """Run a test for each case of a table; its parameters are the keys.
 
