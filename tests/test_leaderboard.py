@@ -42,12 +42,7 @@ FUNCTION = {
 ADD = Question("q", "simple_python", (), (FUNCTION,), (TOOL,), ({"math.add": {"a": [1, 2]}},))
 IRRELEVANT = replace(ADD, id="i", category="irrelevance", answer=None)
 OUTCOME = Outcome(
-    *("q", "auto", True, "text", 3),
-    calls=True,
-    valid=True,
-    right=True,
-    cut_off=False,
-    failed=False,
+    *("q", "auto", True, "text", 3), calls=True, valid=True, right=True, cut_off=False, failed=False
 )
 
 

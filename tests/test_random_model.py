@@ -67,10 +67,7 @@ def both(request: pytest.FixtureRequest) -> tuple[Encoding, Tokenizer]:
     """Build tiktoken's encoder and the fast tokenizer of the same ranks."""
     pairs = request.param()
     reference = tiktoken.Encoding(
-        "reference",
-        pat_str=pairs.pattern,
-        mergeable_ranks=dict(pairs.ranks),
-        special_tokens={},
+        "reference", pat_str=pairs.pattern, mergeable_ranks=dict(pairs.ranks), special_tokens={}
     )
     # tiktoken is not given the control tokens here, and so never reads them in a text.
     return reference, byte_pairs.fast_tokenizer(replace(pairs, controls={}))

@@ -13,16 +13,7 @@ from hypothesis import strategies as st
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.multiples import divisible
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, contains, single
-from enforcer.regex import (
-    ANY,
-    both,
-    either,
-    fullmatch,
-    inverse,
-    length,
-    literal,
-    parse,
-)
+from enforcer.regex import ANY, both, either, fullmatch, inverse, length, literal, parse
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import chars, concat, repeat
 from enforcer.spelling import INDENTATION, WHITE_SPACE, json_chars, spelled, xml_chars

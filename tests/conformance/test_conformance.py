@@ -12,14 +12,7 @@ import pytest
 
 from enforcer.engines import load
 from enforcer.schema import compile_schema
-from tests.conformance.harness import (
-    DEVIATIONS,
-    Verdict,
-    all_cases,
-    expected,
-    is_step_back,
-    judge,
-)
+from tests.conformance.harness import DEVIATIONS, Verdict, all_cases, expected, is_step_back, judge
 from tests.shared_data import shared
 
 if TYPE_CHECKING:

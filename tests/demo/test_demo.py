@@ -33,11 +33,7 @@ REQUESTS = 37  # each kind, as often as it comes
 
 def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not() -> None:
     done = subprocess.run(
-        [*DEMO, "--requests", str(REQUESTS)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
+        [*DEMO, "--requests", str(REQUESTS)], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
     rows = {}

@@ -283,9 +283,4 @@ def http(body: dict[str, Any], seed: int) -> None:
 
 
 # What `given` makes of a function has more attributes than its type says.
-TARGETS: dict[str, Any] = {
-    "schema": schema,
-    "matcher": matcher,
-    "parser": parser,
-    "http": http,
-}
+TARGETS: dict[str, Any] = {"schema": schema, "matcher": matcher, "parser": parser, "http": http}

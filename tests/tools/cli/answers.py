@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from tests.fake_server import call, reply
+from tests.fake_server import FakeServer, call, reply
+
+Check = Callable[..., tuple[int, dict[str, Any]]]
+Verify = Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]]
 
 SCHEMAS = [{"type": "integer"}, {"enum": ["a"]}]
 GOOD = {"integer": '{"value": 1}', "enum": '{"value": "a"}'}
@@ -16,6 +20,14 @@ def enforced(body: dict[str, Any]) -> tuple[int, Any]:
     schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
     arguments = GOOD["enum" if "enum" in schema else "integer"]
     return reply(body, "tool_calls", calls=[call("submit", arguments)])
+
+
+def calling(body: dict[str, Any]) -> tuple[int, Any]:
+    return reply(body, "tool_calls", calls=[call("f", "{}")])
+
+
+def stopping(body: dict[str, Any]) -> tuple[int, Any]:
+    return reply(body, "stop", "Hello.")
 
 
 def loose(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:

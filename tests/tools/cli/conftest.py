@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.fake_server import FakeServer
+    from tests.tools.cli.answers import Check, Verify
 
 
 @pytest.fixture
@@ -34,9 +35,7 @@ def requests(tmp_path: Path) -> str:
 
 
 @pytest.fixture
-def verify(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]]:
+def verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Verify:
     def run(
         answer: Callable[..., Any], *options: str, url: str | None = None, **listing: Any
     ) -> tuple[int, dict[str, Any] | None, str, FakeServer]:
@@ -52,9 +51,7 @@ def verify(
 
 
 @pytest.fixture
-def check(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, dict[str, Any]]]:
+def check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Check:
     def run(
         *values: Any, options: list[str] | tuple[Any, ...] = (), text: str | None = None
     ) -> tuple[int, dict[str, Any]]:

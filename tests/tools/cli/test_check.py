@@ -12,8 +12,9 @@ from tests.shared_data import shared
 from tests.tools.cli.declared import EXACT, UNIQUE, chat
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
+
+    from tests.tools.cli.answers import Check
 
 
 IMPOSSIBLE = {"type": "object", "properties": {"a": False}, "required": ["a"]}
@@ -37,7 +38,7 @@ FORMS = {
 
 
 @pytest.mark.parametrize("value", FORMS.values(), ids=FORMS)
-def test_every_form_is_read(check: Callable[..., tuple[int, dict[str, Any]]], value: Any) -> None:
+def test_every_form_is_read(check: Check, value: Any) -> None:
     status, found = check(value)
     assert status == 0
     assert {one["status"] for one in found["checked"]} == {"exact"}
@@ -45,9 +46,7 @@ def test_every_form_is_read(check: Callable[..., tuple[int, dict[str, Any]]], va
 
 
 @pytest.mark.parametrize("value", FORMS.values(), ids=FORMS)
-def test_a_path_leads_to_the_schema(
-    check: Callable[..., tuple[int, dict[str, Any]]], value: Any
-) -> None:
+def test_a_path_leads_to_the_schema(check: Check, value: Any) -> None:
     for one in check(value)[1]["checked"]:
         at = value
         for step in one["path"].replace("[", ".[").split(".")[1:]:
@@ -55,7 +54,7 @@ def test_a_path_leads_to_the_schema(
         assert at in (EXACT, True, {}, {"type": "string"})
 
 
-def test_dynamic_tools_are_checked(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
+def test_dynamic_tools_are_checked(check: Check) -> None:
     message = {"role": "system", "tools": [chat("g", UNIQUE)]}
     status, found = check({"tools": [chat("f")], "messages": [message]})
     assert status == 1
@@ -63,24 +62,18 @@ def test_dynamic_tools_are_checked(check: Callable[..., tuple[int, dict[str, Any
     assert found["checked"][1]["path"].startswith("$.messages[0].tools[0]")
 
 
-def test_a_property_named_tools_is_no_list_of_tools(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_a_property_named_tools_is_no_list_of_tools(check: Check) -> None:
     status, found = check({"type": "object", "properties": {"tools": {"type": "array"}}})
     assert (status, found["checked"][0]["name"]) == (0, None)
 
 
-def test_arguments_are_objects_and_values_need_not_be(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_arguments_are_objects_and_values_need_not_be(check: Check) -> None:
     assert check({"type": "string"})[0] == 0
     status, found = check(chat("f", {"type": "string"}))
     assert (status, found["checked"][0]["error"]) == (1, "UnsatisfiableSchema")
 
 
-def test_a_refusal_names_path_keyword_and_remedy(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_a_refusal_names_path_keyword_and_remedy(check: Check) -> None:
     status, found = check([chat("f"), chat("g", UNIQUE)])
     assert status == 1
     assert found["counts"] == {"exact": 1, "relaxed": 0, "refused": 1}
@@ -91,9 +84,7 @@ def test_a_refusal_names_path_keyword_and_remedy(
     assert found["checked"][1]["relaxable"]
 
 
-def test_relaxing_enforces_a_superset_and_says_what_is_left(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_relaxing_enforces_a_superset_and_says_what_is_left(check: Check) -> None:
     status, found = check(chat("g", UNIQUE), options=["--relax"])
     assert status == 0
     [one] = found["checked"]
@@ -101,9 +92,7 @@ def test_relaxing_enforces_a_superset_and_says_what_is_left(
     assert one["rules"] > 0
 
 
-def test_what_nothing_fits_cannot_be_relaxed(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_what_nothing_fits_cannot_be_relaxed(check: Check) -> None:
     for options in ([], ["--relax"]):
         status, found = check(chat("g", IMPOSSIBLE), options=options)
         assert status == 1
@@ -122,7 +111,7 @@ def test_what_nothing_fits_cannot_be_relaxed(
     ],
 )
 def test_what_a_server_would_refuse_is_refused(
-    check: Callable[..., tuple[int, dict[str, Any]]], tools: list[dict[str, Any]], path: str
+    check: Check, tools: list[dict[str, Any]], path: str
 ) -> None:
     status, found = check(tools)
     assert status == 1
@@ -130,7 +119,7 @@ def test_what_a_server_would_refuse_is_refused(
     assert found["checked"][-1]["problems"][0]["path"] == path
 
 
-def test_a_schema_that_is_none_is_refused(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
+def test_a_schema_that_is_none_is_refused(check: Check) -> None:
     status, found = check(chat("f", {"type": "text"}))
     assert (status, found["checked"][0]["error"]) == (1, "InvalidSchema")
 
@@ -138,25 +127,19 @@ def test_a_schema_that_is_none_is_refused(check: Callable[..., tuple[int, dict[s
 @pytest.mark.parametrize(
     "value", [7, "x", None, {"tools": [7]}, {"tools": [{"type": "retrieval"}]}, {"city": "Oslo"}]
 )
-def test_what_declares_nothing_is_told(
-    check: Callable[..., tuple[int, dict[str, Any]]], value: Any
-) -> None:
+def test_what_declares_nothing_is_told(check: Check, value: Any) -> None:
     status, found = check(value)
     assert status == 2
     assert found["checked"] == []
     assert len(found["unreadable"]) == 1
 
 
-def test_a_file_that_cannot_be_read_spoils_no_other(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_a_file_that_cannot_be_read_spoils_no_other(check: Check) -> None:
     status, found = check(EXACT, options=["absent.json"])
     assert (status, len(found["checked"]), len(found["unreadable"])) == (2, 1, 1)
 
 
-def test_a_line_that_declares_nothing_spoils_no_other(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_a_line_that_declares_nothing_spoils_no_other(check: Check) -> None:
     status, found = check(EXACT, {"city": "Oslo"}, EXACT)
     assert (status, len(found["checked"]), len(found["unreadable"])) == (2, 2, 1)
 
@@ -174,9 +157,7 @@ def test_a_folder_is_all_its_files(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "has no .json, .jsonl or .ndjson file" in capsys.readouterr().err
 
 
-def test_recorded_requests_tell_each_tool_once(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_recorded_requests_tell_each_tool_once(check: Check) -> None:
     bodies = [{"messages": [], "tools": [chat("f"), chat("g", UNIQUE)]}] * 3
     bodies.append({"messages": [], "tools": [chat("f", {"type": "object"})]})
     status, found = check(bodies[0], {"request": bodies[1]}, {"body": bodies[2]}, bodies[3])
@@ -185,16 +166,14 @@ def test_recorded_requests_tell_each_tool_once(
     assert found["repeated"] == 4
 
 
-def test_a_repetition_within_one_request_is_still_one(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_a_repetition_within_one_request_is_still_one(check: Check) -> None:
     twice = {"messages": [], "tools": [chat("f"), chat("f")]}
     status, found = check({"tools": [chat("f")]}, twice)
     assert status == 1
     assert found["checked"][-1]["problems"][0]["reason"] == "the name is declared twice"
 
 
-def test_tools_of_the_responses_api(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
+def test_tools_of_the_responses_api(check: Check) -> None:
     function = {"type": "function", "name": "read", "parameters": UNIQUE}
     tools = [
         {"type": "web_search"},
@@ -207,16 +186,14 @@ def test_tools_of_the_responses_api(check: Callable[..., tuple[int, dict[str, An
     assert one["path"] == "$.tools[2].tools[0].parameters"
 
 
-def test_lines_are_told_apart(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
+def test_lines_are_told_apart(check: Check) -> None:
     status, found = check(EXACT, UNIQUE)
     assert status == 1
     assert [one["where"].rpartition(":")[2] for one in found["checked"]] == ["1", "2"]
 
 
 @pytest.mark.parametrize("engine", ["xgrammar", "outlines-core"])
-def test_other_engines_check_as_well(
-    check: Callable[..., tuple[int, dict[str, Any]]], engine: str
-) -> None:
+def test_other_engines_check_as_well(check: Check, engine: str) -> None:
     pytest.importorskip(engine.replace("-", "_"))
     pytest.importorskip(f"enforcer.engines.{engine.replace('-', '_')}")
     schema = {"type": "object", "properties": {}, "additionalProperties": False}
@@ -275,9 +252,7 @@ def test_wrong_usage_has_a_status_of_its_own() -> None:
 
 
 def test_what_may_not_be_meant_is_noted_with_its_path(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    check: Check, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "nullable": True}}}
     status, found = check([chat("f", schema)], options=["--no-closed-objects"])
@@ -298,21 +273,17 @@ MISTAKEN = {"type": "object", "properties": {"a": {"type": "string", "required":
 
 
 @pytest.mark.parametrize(("schema", "status"), [(EXACT, 0), (MISTAKEN, 1)])
-def test_notes_fail_where_they_are_to(
-    check: Callable[..., tuple[int, dict[str, Any]]], schema: Any, status: int
-) -> None:
+def test_notes_fail_where_they_are_to(check: Check, schema: Any, status: int) -> None:
     assert check(chat("f", schema))[0] == 0
     assert check(chat("f", schema), options=["--fail-on-notes"])[0] == status
 
 
-def test_notes_have_their_former_name_too(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_notes_have_their_former_name_too(check: Check) -> None:
     (one,) = check(chat("f", MISTAKEN))[1]["checked"]
     assert one["surprises"] == one["notes"] != []
 
 
-def test_a_mistake_is_told_once(check: Callable[..., tuple[int, dict[str, Any]]]) -> None:
+def test_a_mistake_is_told_once(check: Check) -> None:
     tags = {"tags": {"type": "array", "enum": ["a"]}}
     schema = {"type": "object", "properties": tags}
     (one,) = check(chat("f", schema))[1]["checked"]
@@ -322,9 +293,7 @@ def test_a_mistake_is_told_once(check: Callable[..., tuple[int, dict[str, Any]]]
     assert ([problem["path"] for problem in one["problems"]], one["notes"]) == ([at], [])
 
 
-def test_what_a_format_cannot_write_is_refused(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_what_a_format_cannot_write_is_refused(check: Check) -> None:
     tools = [chat("from"), chat("a.b"), chat("fine")]
     for dialect in ("pythonic", "pythonic_enforced", "llama4_pythonic"):
         status, found = check(tools, options=["--dialect", dialect])
@@ -348,9 +317,7 @@ def documents(tmp_path: Path) -> Path:
     return folder
 
 
-def test_documents_are_read(
-    check: Callable[..., tuple[int, dict[str, Any]]], documents: Path
-) -> None:
+def test_documents_are_read(check: Check, documents: Path) -> None:
     tool = chat("f", {"type": "object", "properties": {"a": {"$ref": URI}}})
     assert check(tool)[0] == 1
     status, found = check(tool, options=["--documents", str(documents)])
@@ -358,17 +325,13 @@ def test_documents_are_read(
     assert found["counts"]["exact"] == 1
 
 
-def test_documents_are_read_by_where_they_are_served(
-    check: Callable[..., tuple[int, dict[str, Any]]], documents: Path
-) -> None:
+def test_documents_are_read_by_where_they_are_served(check: Check, documents: Path) -> None:
     served = {"items": {"$ref": "https://a.example.com/s/city.json"}}
     options = ["--documents", f"https://a.example.com/s={documents}"]
     assert check(served, options=options)[0] == 0
 
 
-def test_a_problem_in_a_document_is_told_with_the_document(
-    check: Callable[..., tuple[int, dict[str, Any]]], documents: Path
-) -> None:
+def test_a_problem_in_a_document_is_told_with_the_document(check: Check, documents: Path) -> None:
     tool = chat("f", {"properties": {"a": {"$ref": f"{URI}/bad"}}})
     status, found = check(tool, options=["--documents", str(documents)])
     assert status == 1
@@ -404,9 +367,7 @@ def test_a_file_with_nothing_spoils_no_other(tmp_path: Path) -> None:
     assert cli.main(["check", str(tmp_path)]) == 0
 
 
-def test_an_optional_property_that_nothing_fits_is_noted(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-) -> None:
+def test_an_optional_property_that_nothing_fits_is_noted(check: Check) -> None:
     empty = {"type": "integer", "minimum": 5, "maximum": 3}
     meant = {"no": False, "never": {"not": {}}, "city": {"type": "string"}}
     schema = {"type": "object", "properties": {"x": empty, **meant}, "additionalProperties": False}
@@ -419,7 +380,7 @@ def test_an_optional_property_that_nothing_fits_is_noted(
 
 @pytest.mark.parametrize("options", [[], ["--relax"]])
 def test_what_may_not_be_meant_is_noted_of_what_is_refused_too(
-    check: Callable[..., tuple[int, dict[str, Any]]], options: list[str]
+    check: Check, options: list[str]
 ) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "float"}, "m": {"minlength": 3}}}
     status, report = check(chat("f", schema), options=options)

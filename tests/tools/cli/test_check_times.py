@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.tools.cli.answers import Check
+
 
 @pytest.fixture
 def takes(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
@@ -32,7 +34,7 @@ def takes(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 @pytest.mark.parametrize("schema", [EXACT, UNIQUE])
 def test_what_a_server_has_no_time_for_is_refused_in_its_words(
-    check: Callable[..., tuple[int, dict[str, Any]]], takes: Callable[..., None], schema: Any
+    check: Check, takes: Callable[..., None], schema: Any
 ) -> None:
     takes(SECONDS + 0.5)
     status, found = check(chat("f", schema))
@@ -45,9 +47,7 @@ def test_what_a_server_has_no_time_for_is_refused_in_its_words(
     assert problem["reason"] == f"{TOO_SLOW}; here it took 2.5 s"
 
 
-def test_a_format_of_text_has_no_more_time(
-    check: Callable[..., tuple[int, dict[str, Any]]], takes: Callable[..., None]
-) -> None:
+def test_a_format_of_text_has_no_more_time(check: Check, takes: Callable[..., None]) -> None:
     body = {"messages": [], "structured_outputs": {"regex": "a+"}}
     takes(SECONDS + 1)
     assert check(body)[1]["checked"][0]["error"] == "SchemaLimit"
@@ -57,7 +57,7 @@ def test_a_format_of_text_has_no_more_time(
 
 
 def test_what_is_slow_on_a_server_is_noted_with_its_time(
-    check: Callable[..., tuple[int, dict[str, Any]]], takes: Callable[..., None]
+    check: Check, takes: Callable[..., None]
 ) -> None:
     takes(LOOK, LOOK + 0.5, LOOK + 0.5)
     status, found = check([chat("f"), chat("g"), chat("h", UNIQUE)])
@@ -72,9 +72,7 @@ def test_what_is_slow_on_a_server_is_noted_with_its_time(
     assert not refused["notes"]
 
 
-def test_what_would_not_end_is_ended(
-    check: Callable[..., tuple[int, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_would_not_end_is_ended(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     def endless(*_: Any, **__: Any) -> None:
         while True:
             pass
@@ -89,7 +87,7 @@ def test_what_would_not_end_is_ended(
 
 
 def test_a_superset_that_would_not_be_found_is_none(
-    check: Callable[..., tuple[int, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+    check: Check, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def endless(schema: Any, *, on_unsupported: OnUnsupported, **more: Any) -> Any:
         while on_unsupported is OnUnsupported.RELAX:
@@ -106,10 +104,7 @@ TEXT = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "
 
 
 def test_a_request_whose_schemas_take_too_long_together_is_told(
-    check: Callable[..., tuple[int, dict[str, Any]]],
-    takes: Callable[..., None],
-    tmp_path: Path,
-    capsys: pytest.CaptureFixture[str],
+    check: Check, takes: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     tools = [chat(name, {"type": "object", "title": name}) for name in "fg"]
     body = {"messages": [], "tools": tools, "response_format": TEXT}
@@ -129,7 +124,7 @@ def test_a_request_whose_schemas_take_too_long_together_is_told(
 
 
 def test_what_a_server_does_not_check_at_once_is_not_added_up(
-    check: Callable[..., tuple[int, dict[str, Any]]], takes: Callable[..., None]
+    check: Check, takes: Callable[..., None]
 ) -> None:
     tools = [chat(name, {"type": "object", "title": name}) for name in "fg"]
     tools[1]["function"]["parameters"]["minProperties"] = 1

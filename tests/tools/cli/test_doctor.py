@@ -2,86 +2,75 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from enforcer.tools import cli
-from enforcer.tools.doctor import CheckStatus, bad, installation, note, ok
+from enforcer.tools.doctor import CheckResult, CheckStatus, bad, installation, note, ok
 from tests.fake_server import call, reply, serving
 from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from enforcer.tools.doctor import CheckResult
+Doctor = Callable[..., tuple[int, str, str]]
+WELL = (ok("a", "fine"),)
+BROKEN = bad("b", "broken", "mend it")
 
 
 @pytest.fixture
-def installed(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """Put these results in place of the installation's checks."""
+def doctor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Doctor:
+    """Run the command; gives its status, output and errors.
 
-    def put(*results: CheckResult) -> None:
-        monkeypatch.setattr(installation, "checks", lambda: iter(results))
+    The installation's checks find `checks`; with None they find what is here.
+    """
 
-    return put
+    def run(*options: str, checks: Sequence[CheckResult] | None = WELL) -> tuple[int, str, str]:
+        if checks is not None:
+            monkeypatch.setattr(installation, "checks", lambda: iter(checks))
+        status = cli.main(["doctor", *options])
+        return status, *capsys.readouterr()
 
-
-def doctor(capsys: pytest.CaptureFixture[str], *options: str) -> tuple[int, str]:
-    status = cli.main(["doctor", *options])
-    return status, capsys.readouterr().out
-
-
-def test_all_well(installed: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
-    installed(ok("a", "fine"), note("b", "absent", "install it"))
-    assert doctor(capsys) == (
-        0,
-        "ok    a: fine\nnote  b: absent\n      install it\n2 checks, all well\n",
-    )
+    return run
 
 
-def test_something_to_mend(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    installed(ok("a", "fine"), bad("b", "broken", "mend it"))
-    status, out = doctor(capsys)
+def test_all_well(doctor: Doctor) -> None:
+    status, out, _ = doctor(checks=[*WELL, note("b", "absent", "install it")])
+    assert status == 0
+    assert out == "ok    a: fine\nnote  b: absent\n      install it\n2 checks, all well\n"
+
+
+def test_something_to_mend(doctor: Doctor) -> None:
+    status, out, _ = doctor(checks=[*WELL, BROKEN])
     assert status == 1
     assert out.splitlines()[1:] == ["BAD   b: broken", "      mend it", "2 checks, 1 to mend"]
 
 
-def test_json(installed: Callable[..., None], capsys: pytest.CaptureFixture[str]) -> None:
-    installed(bad("b", "broken", "mend it"))
-    status, out = doctor(capsys, "--json")
+def test_json(doctor: Doctor) -> None:
+    status, out, _ = doctor("--json", checks=[BROKEN])
     assert status == 1
-    assert json.loads(out) == {
-        "checks": [{"name": "b", "status": "bad", "found": "broken", "mend": "mend it"}],
-        "bad": 1,
-        "caveats": [],
-    }
+    check = {"name": "b", "status": "bad", "found": "broken", "mend": "mend it"}
+    assert json.loads(out) == {"checks": [check], "bad": 1, "caveats": []}
 
 
-def test_what_is_not_enforced_is_said_last(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    results = (note("a", "some", caveat="only some are"), note("b", "less", caveat="others less"))
-    installed(*results)
-    status, out = doctor(capsys)
+def test_what_is_not_enforced_is_said_last(doctor: Doctor) -> None:
+    results = [note("a", "some", caveat="only some are"), note("b", "less", caveat="others less")]
+    status, out, _ = doctor(checks=results)
     assert status == 0
     assert out.splitlines()[-1] == "2 checks, none to mend, but only some are, and others less"
-    installed(*results, bad("c", "broken", "mend it"))
-    status, out = doctor(capsys)
+    status, out, _ = doctor(checks=[*results, BROKEN])
     assert status == 1
     assert out.splitlines()[-1] == "3 checks, 1 to mend"
-    installed(*results)
-    status, out = doctor(capsys, "--json")
+    status, out, _ = doctor("--json", checks=results)
     assert status == 0
     assert json.loads(out)["caveats"] == ["only some are", "others less"]
 
 
 @pytest.mark.slow
 def test_a_server_that_enforces_by_request_fails_where_all_requests_are_meant(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+    doctor: Doctor,
 ) -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" not in body or "structured_outputs" not in body:
@@ -91,23 +80,18 @@ def test_a_server_that_enforces_by_request_fails_where_all_requests_are_meant(
         return enforced(body)
 
     def last(*options: str) -> tuple[int, str]:
-        installed(ok("a", "fine"))
         with serving(answer) as server:
-            status, out = doctor(capsys, "--url", server.url, *options)
+            status, out, _ = doctor("--url", server.url, *options)
         return status, out.splitlines()[-1]
 
     assert last() == (0, "8 checks, none to mend, but only requests that ask for it are enforced")
     assert last("--require-all") == (1, "8 checks, 1 to mend")
 
 
-def test_without_a_server_no_request_can_be_required(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    installed(ok("a", "fine"))
-    assert cli.main(["doctor", "--require-all"]) == 2
-    told = capsys.readouterr()
-    assert "--url" in told.err
-    assert not told.out
+def test_without_a_server_no_request_can_be_required(doctor: Doctor) -> None:
+    status, out, err = doctor("--require-all")
+    assert (status, out) == (2, "")
+    assert "--url" in err
 
 
 def enforced(body: dict[str, Any]) -> tuple[int, Any]:
@@ -117,96 +101,74 @@ def enforced(body: dict[str, Any]) -> tuple[int, Any]:
     return reply(body, "tool_calls", calls=[call("pick_colour", '{"colour":"violet","sure":true}')])
 
 
-def test_a_server_is_checked(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_is_checked(doctor: Doctor) -> None:
     """In place of this environment, whose settings are none of the server's."""
-    installed(bad("a", "broken", "mend it"))
 
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         return enforced(body) if "tools" in body else reply(body, content="Here.")
 
     with serving(answer) as server:
-        status, out = doctor(capsys, "--url", server.url)
+        status, out, _ = doctor("--url", server.url, checks=[BROKEN])
     assert status == 0
     assert out.count("ok ") == 8
     assert out.startswith(f"ok    server: {server.url}/v1 serves toy\n")
     assert ":\n" not in out
 
 
-def test_a_server_and_a_model_stand_apart(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_server_and_a_model_stand_apart(doctor: Doctor, tmp_path: Path) -> None:
     with serving(enforced) as server:
-        status, out = doctor(capsys, "--url", server.url, "--model", str(tmp_path / "absent"))
+        words = ("--url", server.url, "--model", str(tmp_path / "absent"))
+        status, out, _ = doctor(*words, checks=None)
     assert status == 1
     lines = out.splitlines()
     assert lines[0] == "the model's folder:"
     assert lines[lines.index("the server:") + 1].startswith("ok    server: ")
 
 
-def test_a_model_is_checked(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    installed(ok("a", "fine"))
-    status, out = doctor(capsys, "--model", str(tmp_path / "absent"))
+def test_a_model_is_checked(doctor: Doctor, tmp_path: Path) -> None:
+    status, out, _ = doctor("--model", str(tmp_path / "absent"))
     assert status == 1
     assert "is no folder" in out
 
 
-def test_an_unknown_dialect_is_an_error_though_nothing_is_judged_by_it(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    installed(ok("a", "fine"))
-    assert cli.main(["doctor", "--dialect", "nosuch"]) == 2
-    told = capsys.readouterr()
-    assert "nosuch" in told.err
-    assert "kimi_k2" in told.err
-    assert not told.out
-    assert doctor(capsys, "--dialect", "kimi_k2_enforced")[0] == 0
+def test_an_unknown_dialect_is_an_error_though_nothing_is_judged_by_it(doctor: Doctor) -> None:
+    status, out, err = doctor("--dialect", "nosuch")
+    assert (status, out) == (2, "")
+    assert "nosuch" in err
+    assert "kimi_k2" in err
+    assert doctor("--dialect", "kimi_k2_enforced")[0] == 0
 
 
 @pytest.mark.parametrize(
     "url", ["", "http://127.0.0.1:99999", "http://x:y", "http://127.0.0.1:1\n"], ids=ascii
 )
-def test_a_url_that_is_none_is_told_before_any_check(
-    url: str, installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    installed(ok("a", "fine"))
+def test_a_url_that_is_none_is_told_before_any_check(url: str, doctor: Doctor) -> None:
     for more in ([], ["--require-all"]):
-        assert cli.main(["doctor", "--url", url, *more]) == cli.USAGE
-        told = capsys.readouterr()
-        assert not told.out
-        assert told.err.startswith("enforcer: ")
-        assert "URL" in told.err
+        status, out, err = doctor("--url", url, *more)
+        assert (status, out) == (cli.USAGE, "")
+        assert err.startswith("enforcer: ")
+        assert "URL" in err
 
 
-def test_what_a_server_says_moves_no_cursor(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    installed(ok("a", "fine"))
-    with serving(
-        enforced, listing=(200, {"data": [{"id": "\x1b[2J\nok    forged\u202e"}]})
-    ) as server:
-        _, out = doctor(capsys, "--url", server.url)
+def test_what_a_server_says_moves_no_cursor(doctor: Doctor) -> None:
+    listing = (200, {"data": [{"id": "\x1b[2J\nok    forged\u202e"}]})
+    with serving(enforced, listing=listing) as server:
+        _, out, _ = doctor("--url", server.url)
     assert "\\x1b[2J\\nok    forged\\u202e" in out
     assert out.replace("\n", "").isprintable()
 
 
-def test_a_server_may_be_waited_for_as_long_as_one_likes(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_may_be_waited_for_as_long_as_one_likes(doctor: Doctor) -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         time.sleep(0.6)
         return reply(body, content="Here.")
 
-    installed(ok("a", "fine"))
     with serving(answer) as server:
-        status, out = doctor(capsys, "--url", server.url, "--timeout", "0.2")
+        status, out, _ = doctor("--url", server.url, "--timeout", "0.2")
     assert status == 1
     assert "did not answer: ReadTimeout" in out
     with pytest.raises(SystemExit):
-        doctor(capsys, "--timeout", "0")
+        doctor("--timeout", "0")
 
 
 @pytest.mark.parametrize(
@@ -214,16 +176,11 @@ def test_a_server_may_be_waited_for_as_long_as_one_likes(
     [(["--key", "nope"], "refuses the key (HTTP 401)"), ([], "wants a key (HTTP 401)")],
 )
 def test_of_a_key_alone_is_spoken_where_it_is_the_key(
-    options: list[str],
-    said: str,
-    installed: Callable[..., None],
-    capsys: pytest.CaptureFixture[str],
-    monkeypatch: pytest.MonkeyPatch,
+    options: list[str], said: str, doctor: Doctor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    installed(ok("a", "fine"))
     with serving(enforced, listing=(401, {})) as server:
-        status, out = doctor(capsys, "--url", server.url, *options)
+        status, out, _ = doctor("--url", server.url, *options)
     assert status == 1
     told, mend, _ = out.splitlines()
     assert told.endswith(said)
@@ -232,24 +189,15 @@ def test_of_a_key_alone_is_spoken_where_it_is_the_key(
     assert "--url" not in mend
 
 
-def test_a_wrong_url_is_told(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
-    installed(ok("a", "fine"))
-    assert doctor(capsys, "--url", "localhost")[0] == 2
-
-
-def test_this_installation_is_well(capsys: pytest.CaptureFixture[str]) -> None:
+def test_this_installation_is_well(doctor: Doctor) -> None:
     if installation.distribution().status is CheckStatus.BAD:
         pytest.skip("the project is not installed here, just on the path")
-    status, out = doctor(capsys)
+    status, out, _ = doctor(checks=None)
     assert status == 0, out
 
 
 @pytest.mark.slow
-def test_a_server_of_another_format_is_judged_by_its_own(
-    installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_of_another_format_is_judged_by_its_own(doctor: Doctor) -> None:
     """By Kimi's rules the ids of its calls would be wrong, and the engine be suspected."""
 
     def hermes(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
@@ -260,9 +208,8 @@ def test_a_server_of_another_format_is_judged_by_its_own(
         return status, made
 
     def wrong_ids(*options: str) -> bool:
-        installed(ok("a", "fine"))
         with serving(hermes, metrics='enforcer_dialect{dialect="hermes"} 1.0\n') as server:
-            _, out = doctor(capsys, "--url", server.url, *options)
+            _, out, _ = doctor("--url", server.url, *options)
         return "is not functions.pick_colour:0" in out
 
     assert not wrong_ids()
@@ -271,10 +218,8 @@ def test_a_server_of_another_format_is_judged_by_its_own(
 
 @parametrized("tools/cli/cases/doctor.toml", "urls")
 def test_a_wrong_url_is_told_before_anything_is_checked(
-    url: str, said: str, installed: Callable[..., None], capsys: pytest.CaptureFixture[str]
+    url: str, said: str, doctor: Doctor
 ) -> None:
-    installed(ok("a", "fine"))
-    assert cli.main(["doctor", "--url", url]) == 2
-    told = capsys.readouterr()
-    assert said in told.err
-    assert not told.out
+    status, out, err = doctor("--url", url)
+    assert (status, out) == (2, "")
+    assert said in err

@@ -16,10 +16,11 @@ from tests.snippets import ROOT, blocks
 from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from enforcer.vocabulary import Vocabulary
 
+    Explain = Callable[..., tuple[int, Any]]
 
 PAGE = ROOT / "docs" / "explain.md"
 TINY = ROOT / "bench" / "models" / "tiny-kimi"
@@ -30,7 +31,7 @@ BEGUN = (
 WHOLE = BEGUN + '{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|><|im_end|>'
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
     monkeypatch.chdir(tmp_path)
     (block,) = blocks(PAGE, "json")
@@ -39,17 +40,18 @@ def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any
     return found
 
 
-def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
-    status = cli.main(["explain", *words])
-    return status, capsys.readouterr()
+@pytest.fixture
+def explain(capsys: pytest.CaptureFixture[str]) -> Explain:
+    """Run the command; gives its status and what it printed, with `as_json` as values."""
+
+    def run(*words: str, as_json: bool = False) -> tuple[int, Any]:
+        status = cli.main(["explain", *words, *(["--json"] if as_json else [])])
+        printed = capsys.readouterr()
+        return status, json.loads(printed.out) if as_json else printed
+
+    return run
 
 
-def as_json(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, dict[str, Any]]:
-    status, printed = run(capsys, *words, "--json")
-    return status, json.loads(printed.out)
-
-
-@pytest.mark.usefixtures("tools")
 def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     (block,) = blocks(PAGE, "console")
     command, shown = block.replace("\\\n", "").split("\n", 1)
@@ -58,101 +60,87 @@ def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == shown
 
 
-@pytest.mark.usefixtures("tools")
-def test_a_turn_that_is_legal(capsys: pytest.CaptureFixture[str]) -> None:
-    status, found = as_json(capsys, "--tools", "tools.json", "--text", WHOLE)
+def test_a_turn_that_is_legal(explain: Explain) -> None:
+    status, found = explain("--tools", "tools.json", "--text", WHOLE, as_json=True)
     assert status == 0
     assert "".join(step["token"] for step in found["steps"]) == WHOLE
     assert found["changed"] == []
     assert found["after"]["state"] == "END"
 
 
-@pytest.mark.usefixtures("tools")
-def test_a_text_that_is_no_utf_8_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_text_that_is_no_utf_8_is_told(explain: Explain) -> None:
     for more in ([], ["--call", "get_weather"]):
-        status, printed = run(capsys, "--tools", "tools.json", "--text", '{"\udcff', *more)
+        status, printed = explain("--tools", "tools.json", "--text", '{"\udcff', *more)
         assert status == cli.USAGE
         assert "the TEXT is no UTF-8" in printed.err
 
 
-@pytest.mark.usefixtures("tools")
-def test_a_turn_that_has_ended_has_no_next(capsys: pytest.CaptureFixture[str]) -> None:
-    status, printed = run(capsys, "--tools", "tools.json", "--text", f"{WHOLE}<|im_end|>")
+def test_a_turn_that_has_ended_has_no_next(explain: Explain) -> None:
+    status, printed = explain("--tools", "tools.json", "--text", f"{WHOLE}<|im_end|>")
     assert status == 0
     assert "the turn has ended" in printed.out
     assert "next:" not in printed.out
 
 
-@pytest.mark.usefixtures("tools")
-def test_without_a_turn_it_tells_how_one_begins(capsys: pytest.CaptureFixture[str]) -> None:
-    status, printed = run(capsys, "--tools", "tools.json")
+def test_without_a_turn_it_tells_how_one_begins(explain: Explain) -> None:
+    status, printed = explain("--tools", "tools.json")
     assert status == 0
     assert printed.out.startswith("next: any text; or the marker of think begin: `<think>`")
 
 
-@pytest.mark.usefixtures("tools")
 @pytest.mark.parametrize(
     ("text", "said"),
     [("[]", "no tool and no request"), ('{"type": "object"}', "make a tool of it")],
 )
-def test_what_has_no_tool_to_explain_is_told(
-    text: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_has_no_tool_to_explain_is_told(text: str, said: str, explain: Explain) -> None:
     Path("other.json").write_text(text)
-    status, printed = run(capsys, "--tools", "other.json")
+    status, printed = explain("--tools", "other.json")
     assert status == 2
     assert said in printed.err
 
 
-@pytest.mark.usefixtures("tools")
-def test_a_request_without_tools_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_request_without_tools_is_explained(explain: Explain) -> None:
     Path("request.json").write_text('{"messages": [], "model": "kimi"}')
-    assert run(capsys, "--tools", "request.json")[0] == 0
+    assert explain("--tools", "request.json")[0] == 0
 
 
-@pytest.mark.usefixtures("tools")
-def test_what_stands_before_the_assistants_turn_is_the_prompt(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_stands_before_the_assistants_turn_is_the_prompt(explain: Explain) -> None:
     opening = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
     Path("turn.txt").write_text(opening + WHOLE + "\n")
-    status, found = as_json(capsys, "--tools", "tools.json", "--text", "@turn.txt")
+    status, found = explain("--tools", "tools.json", "--text", "@turn.txt", as_json=True)
     assert status == 0
     assert found["steps"][0]["expected"]["state"] == "START"
     assert "".join(step["token"] for step in found["steps"]) == WHOLE
 
 
-def test_errors_have_the_paths_of_the_request(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors_have_the_paths_of_the_request(tmp_path: Path, explain: Explain) -> None:
     tool = {"name": "f", "input_schema": {"properties": {"a": {"type": "strin"}}}}
     request = tmp_path / "request.json"
     request.write_text(json.dumps({"messages": [], "tools": [tool]}))
-    status, printed = run(capsys, "--tools", str(request))
+    status, printed = explain("--tools", str(request))
     assert status == 1
     assert "at `$.tools[0].input_schema.properties.a.type`" in printed.out
 
 
 def test_a_request_brings_its_own_choice_and_dialog(
-    tools: list[dict[str, Any]], capsys: pytest.CaptureFixture[str]
+    tools: list[dict[str, Any]], explain: Explain
 ) -> None:
     asked = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get_weather"}}]}
     request = {"tools": tools, "tool_choice": "none", "messages": [asked]}
     Path("request.json").write_text(json.dumps(request))
-    status, found = as_json(capsys, "--tools", "request.json", "--text", BEGUN)
+    status, found = explain("--tools", "request.json", "--text", BEGUN, as_json=True)
     assert status == 1
     assert "no tool may be called" in found["steps"][0]["reason"]
     # The choice of the command line comes before the request's; the index goes on from 0.
     named = ["--tools", "request.json", "--tool-choice", "get_weather"]
-    status, found = as_json(capsys, *named, "--text", BEGUN)
+    status, found = explain(*named, "--text", BEGUN, as_json=True)
     assert status == 1
     assert "get_weather:1" in found["steps"][-1]["reason"]
 
 
-@pytest.mark.usefixtures("tools")
-def test_a_page_is_written(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_is_written(explain: Explain) -> None:
     words = ["--tools", "tools.json", "--text", WHOLE, "--html", "turn.html"]
-    assert run(capsys, *words)[0] == 0
+    assert explain(*words)[0] == 0
     assert Path("turn.html").read_text().startswith("<!doctype html>")
 
 
@@ -163,14 +151,13 @@ def tiny() -> Vocabulary:
     return Vocabulary.from_transformers(transformers.AutoTokenizer.from_pretrained(TINY))
 
 
-@pytest.mark.usefixtures("tools")
-def test_a_folder_that_is_missing_is_named_as_such(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["explain", "--tools", "tools.json", "--model", "nosuch"]) == 2
-    assert "nosuch: there is no such folder" in capsys.readouterr().err
+def test_a_folder_that_is_missing_is_named_as_such(explain: Explain) -> None:
+    status, printed = explain("--tools", "tools.json", "--model", "nosuch")
+    assert status == 2
+    assert "nosuch: there is no such folder" in printed.err
 
 
-@pytest.mark.usefixtures("tools")
-def test_what_the_model_wanted_and_the_mask_forbade(capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_the_model_wanted_and_the_mask_forbade(explain: Explain) -> None:
     vocabulary = tiny()
     from enforcer.tools.explain.trace import read_spelled
 
@@ -178,7 +165,7 @@ def test_what_the_model_wanted_and_the_mask_forbade(capsys: pytest.CaptureFixtur
     k, c = vocabulary.find(b"k"), vocabulary.find(b"c")
     Path("ids.json").write_text(json.dumps([*ids, {"id": c, "top": [[c, -2.5], [k, -0.1]]}]))
     words = ["--tools", "tools.json", "--model", str(TINY), "--ids", "ids.json"]
-    status, found = as_json(capsys, *words)
+    status, found = explain(*words, as_json=True)
     assert status == 1
     assert found["changed"] == [len(ids)]
     assert found["steps"][-1]["taken_away"] == [k]
@@ -189,12 +176,12 @@ def test_what_the_model_wanted_and_the_mask_forbade(capsys: pytest.CaptureFixtur
     scores.append({str(c): {"logprob": -2.5}, str(k): {"logprob": -0.1}})
     Path("scores.json").write_text(json.dumps({"choices": [{"prompt_logprobs": scores}]}))
     words[-2:] = ["--reply", "reply.json", "--scores", "scores.json"]
-    status, printed = run(capsys, *words)
+    status, printed = explain(*words)
     assert status == 1
     assert "taken away: `k` (-0.10): does not fit: expected " in printed.out
     assert printed.out.endswith("tokens: changed at 1 of them\n")
     # Without them a turn that is legal says nothing of what the model would rather have said.
-    status, printed = run(capsys, *words[:-2])
+    status, printed = explain(*words[:-2])
     assert status == 0
     assert printed.out.endswith(
         "tokens: all legal; without the model's scores nothing is known of what the mask took "
@@ -203,11 +190,8 @@ def test_what_the_model_wanted_and_the_mask_forbade(capsys: pytest.CaptureFixtur
 
 
 @parametrized("tools/cli/cases/explain.toml", "usage")
-@pytest.mark.usefixtures("tools")
-def test_what_cannot_be_done(
-    capsys: pytest.CaptureFixture[str], words: list[str], said: str
-) -> None:
-    status, printed = run(capsys, *words)
+def test_what_cannot_be_done(explain: Explain, words: list[str], said: str) -> None:
+    status, printed = explain(*words)
     assert status == cli.USAGE
     assert said in printed.err
 
@@ -224,7 +208,7 @@ def examples() -> Iterator[Any]:
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "example"), list(examples()))
 def test_the_examples_of_every_dialect_are_legal(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str, example: dict[str, Any]
+    tmp_path: Path, explain: Explain, name: str, example: dict[str, Any]
 ) -> None:
     names = dict.fromkeys(call["name"] for call in example.get("calls", ()))
     declared = [
@@ -234,15 +218,15 @@ def test_the_examples_of_every_dialect_are_legal(
     file = tmp_path / "tools.json"
     file.write_text(json.dumps({"messages": [], "tools": declared}))
     words = ("--tools", str(file), "--dialect", name, "--text", example["text"])
-    status, found = as_json(capsys, *words)
+    status, found = explain(*words, as_json=True)
     assert status == 0, found
     assert "".join(step["token"] for step in found["steps"]) == example["text"]
     for parser in dialects.load(name).parsers:
         if len(dialects.of_parser(parser)) == 1:  # else a tokenizer tells
-            assert run(capsys, *words[:3], parser, *words[4:])[0] == 0
+            assert explain(*words[:3], parser, *words[4:])[0] == 0
 
 
-def test_documents_are_what_is_legal(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_documents_are_what_is_legal(tmp_path: Path, explain: Explain) -> None:
     uri = "https://schemas.example.com/city"
     schema = {"type": "object", "properties": {"a": {"$ref": uri}}, "required": ["a"]}
     (tmp_path / "city.json").write_text(json.dumps({"$id": uri, "enum": ["Rome", "Oslo"]}))
@@ -252,13 +236,13 @@ def test_documents_are_what_is_legal(tmp_path: Path, capsys: pytest.CaptureFixtu
         '<|tool_call_argument_begin|>{"a": '
     )
     words = ["--tools", str(tmp_path / "tools.json"), "--documents", str(tmp_path / "city.json")]
-    _, found = as_json(capsys, *words, "--text", begun)
+    _, found = explain(*words, "--text", begun, as_json=True)
     said = json.dumps(found["after"])
     assert "Rome" in said
     assert uri in said
 
 
-def test_the_servers_settings_are_taken(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_the_servers_settings_are_taken(explain: Explain, tmp_path: Path) -> None:
     """What a server relaxes or closes is explained as it is there."""
     odd = {"type": "array", "uniqueItems": True, "contains": {"const": 1}}
     parameters = {"type": "object", "properties": {"n": odd}}
@@ -266,16 +250,15 @@ def test_the_servers_settings_are_taken(capsys: pytest.CaptureFixture[str], tmp_
     (tmp_path / "odd.json").write_text(json.dumps([tool]))
     words = ("--tools", str(tmp_path / "odd.json"))
     call = BEGUN + '{"x": 1}<|tool_call_end|>'
-    assert run(capsys, *words, "--text", call)[0] == 1
+    assert explain(*words, "--text", call)[0] == 1
     for how in ("relax", "isolate"):
         chosen = ("--on-unsupported", how)
-        assert run(capsys, *words, "--text", call, *chosen)[0] == 1
-        assert run(capsys, *words, "--text", call, *chosen, "--no-closed-objects")[0] == 0
+        assert explain(*words, "--text", call, *chosen)[0] == 1
+        assert explain(*words, "--text", call, *chosen, "--no-closed-objects")[0] == 0
 
 
-@pytest.mark.usefixtures("tools")
 def test_a_server_answers_and_its_scores_are_shown(
-    capsys: pytest.CaptureFixture[str], tools: list[dict[str, Any]]
+    explain: Explain, tools: list[dict[str, Any]]
 ) -> None:
     vocabulary = tiny()
     from enforcer.tools.explain.trace import read_spelled
@@ -294,7 +277,7 @@ def test_a_server_answers_and_its_scores_are_shown(
 
     with serving(answer) as server:
         words = ("--tools", "request.json", "--url", server.url, "--model", str(TINY))
-        status, printed = run(capsys, *words, "--json")
+        status, printed = explain(*words, "--json")
     assert status == 1
     assert printed.err.splitlines() == [
         f"reading the tokenizer of {TINY}",
@@ -307,9 +290,8 @@ def test_a_server_answers_and_its_scores_are_shown(
     assert server.bodies[0]["tools"] == tools
 
 
-@pytest.mark.usefixtures("tools")
-def test_only_a_chat_request_can_be_sent(capsys: pytest.CaptureFixture[str]) -> None:
+def test_only_a_chat_request_can_be_sent(explain: Explain) -> None:
     words = ("--tools", "tools.json", "--url", "http://127.0.0.1:9", "--model", str(TINY))
-    status, printed = run(capsys, *words)
+    status, printed = explain(*words)
     assert status == 2
     assert "is no chat request: --url sends one to /chat/completions" in printed.err

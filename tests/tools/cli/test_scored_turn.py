@@ -39,12 +39,7 @@ def test_the_turn_is_scored_as_a_prompt() -> None:
     assert found == (REPLY, SCORES)
     first, second = bodies
     assert first == {"messages": MESSAGES, "model": "toy", "return_token_ids": True}
-    assert second == {
-        "model": "toy",
-        "prompt": [1, 2, 3, 4],
-        "max_tokens": 1,
-        "prompt_logprobs": 3,
-    }
+    assert second == {"model": "toy", "prompt": [1, 2, 3, 4], "max_tokens": 1, "prompt_logprobs": 3}
 
 
 def test_the_request_may_name_its_model() -> None:

@@ -6,21 +6,18 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from tests.fake_server import call, reply
-from tests.tools.cli.answers import GOOD, USER, enforced, loose
+from tests.tools.cli.answers import GOOD, USER, enforced, loose, stopping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.fake_server import FakeServer
+    from tests.tools.cli.answers import Verify
 
 
 HERMES = 'enforcer_dialect{dialect="hermes"} 1.0\n'
 
 
-def test_a_server_without_fault(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_a_server_without_fault(verify: Verify, schemas: str) -> None:
     status, report, out, server = verify(enforced, "--schemas", schemas)
     assert status == 0
     assert {(name, row["successful_calls"]) for name, row in report["runs"].items()} == {
@@ -33,9 +30,7 @@ def test_a_server_without_fault(
     assert "100.00 %" in out
 
 
-def test_violations_are_counted_and_told(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_violations_are_counted_and_told(verify: Verify, schemas: str) -> None:
     status, report, out, _ = verify(loose, "--schemas", schemas, "--stream", "no")
     assert status == 1
     row = report["runs"]["schemas, whole"]
@@ -45,9 +40,7 @@ def test_violations_are_counted_and_told(
     assert report["results"][0]["findings"]
 
 
-def test_ids_may_be_judged_otherwise(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
-) -> None:
+def test_ids_may_be_judged_otherwise(verify: Verify, requests: str) -> None:
     def other(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "tool_calls", calls=[call("f", "{}", call_id="call_1")])
 
@@ -55,9 +48,7 @@ def test_ids_may_be_judged_otherwise(
     assert verify(other, "--requests", requests, "--ids", "unique")[0] == 0
 
 
-def test_a_refusal_is_a_column_of_its_own(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_a_refusal_is_a_column_of_its_own(verify: Verify, schemas: str) -> None:
     def refusing(body: dict[str, Any]) -> tuple[int, Any]:
         schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
         return (400, {"error": "unsupported"}) if "enum" in schema else enforced(body)
@@ -72,7 +63,7 @@ def test_a_refusal_is_a_column_of_its_own(
 
 
 def test_what_violates_what_is_refused_and_what_fails_are_told_apart(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
+    verify: Verify, tmp_path: Path
 ) -> None:
     def mixed(body: dict[str, Any]) -> tuple[int, Any]:
         said = body["messages"][0]["content"]
@@ -90,14 +81,7 @@ def test_what_violates_what_is_refused_and_what_fails_are_told_apart(
     assert out.endswith(f"\n{line}; the server refused 1 of 5 requests; 2 of 5 requests failed\n")
 
 
-def test_requests_are_named_by_their_records(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
-    schemas: str,
-    tmp_path: Path,
-) -> None:
-    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
-        return reply(body, "stop", "Hello.")
-
+def test_requests_are_named_by_their_records(verify: Verify, schemas: str, tmp_path: Path) -> None:
     file = tmp_path / "requests.jsonl"
     body = {"messages": [USER]}
     file.write_text("\n".join(map(json.dumps, [body, {"input": "hi"}, body])))
@@ -110,9 +94,7 @@ def test_requests_are_named_by_their_records(
     assert sorted(headers["X-Request-Id"] for headers in server.headers) == named
 
 
-def test_cut_off_replies_are_counted_apart(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_cut_off_replies_are_counted_apart(verify: Verify, schemas: str) -> None:
     def cutting(body: dict[str, Any]) -> tuple[int, Any]:
         schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
         return reply(body, "length") if "enum" in schema else enforced(body)
@@ -123,9 +105,7 @@ def test_cut_off_replies_are_counted_apart(
     assert report["runs"]["all"]["with_calls"] == 2
 
 
-def test_what_the_server_aborts_has_failed(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_what_the_server_aborts_has_failed(verify: Verify, schemas: str) -> None:
     def stopping(body: dict[str, Any]) -> tuple[int, Any]:
         schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
         begun = [call("submit", '{"val')]
@@ -142,9 +122,7 @@ def test_what_the_server_aborts_has_failed(
 
 
 def test_what_was_aborted_is_compared_with_nothing(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
-    requests: str,
-    tmp_path: Path,
+    verify: Verify, requests: str, tmp_path: Path
 ) -> None:
     def stopping(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "abort" if body["stream"] else "stop", "Hello.")
@@ -155,9 +133,7 @@ def test_what_was_aborted_is_compared_with_nothing(
     assert report["trigger_similarity"]["compared"] == 1
 
 
-def test_a_reply_that_was_cut_off_must_not_report_a_call(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_a_reply_that_was_cut_off_must_not_report_a_call(verify: Verify, schemas: str) -> None:
     def reporting(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "length", calls=[call("submit", '{"val')])
 
@@ -167,17 +143,13 @@ def test_a_reply_that_was_cut_off_must_not_report_a_call(
     assert report["runs"]["schemas, streamed"]["faults"]["finish"] == 0
 
 
-def test_nothing_complete_shows_nothing(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_nothing_complete_shows_nothing(verify: Verify, schemas: str) -> None:
     status, _, out, _ = verify(lambda body: reply(body, "length"), "--schemas", schemas)
     assert status == 2
     assert "--max-tokens" in out
 
 
-def test_the_format_is_what_the_server_tells(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_the_format_is_what_the_server_tells(verify: Verify, schemas: str) -> None:
     def hermes(body: dict[str, Any]) -> tuple[int, Any]:
         made = call("submit", GOOD["enum" if "enum" in str(body["tools"]) else "integer"])
         return reply(body, "tool_calls", calls=[{**made, "id": f"call-{len(str(body))}"}])
@@ -192,9 +164,7 @@ def test_the_format_is_what_the_server_tells(
     assert "4 of 4 replies violate what the requests demand; 4 have calls" in printed
 
 
-def test_a_run_without_calls_says_so(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
-) -> None:
+def test_a_run_without_calls_says_so(verify: Verify, requests: str) -> None:
     def stopping(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "stop", content="No.")
 
@@ -205,7 +175,7 @@ def test_a_run_without_calls_says_so(
 
 
 def test_a_run_whose_refusals_are_allowed_must_have_calls_as_well(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
+    verify: Verify, requests: str
 ) -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         return (400, {"error": "no"}) if body["stream"] else reply(body, "stop", content="No.")

@@ -8,25 +8,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.fake_server import call, reply
-from tests.tools.cli.answers import TOOL, USER, enforced
+from tests.tools.cli.answers import TOOL, USER, calling, enforced, stopping
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.fake_server import FakeServer
+    from tests.tools.cli.answers import Verify
 
 
 def test_recorded_requests_are_replayed_and_compared(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
-    requests: str,
-    tmp_path: Path,
+    verify: Verify, requests: str, tmp_path: Path
 ) -> None:
     reference = tmp_path / "reference.jsonl"
     reference.write_text('"tool_calls"\n"stop"')
-
-    def calling(body: dict[str, Any]) -> tuple[int, Any]:
-        return reply(body, "tool_calls", calls=[call("f", "{}")])
 
     status, report, out, server = verify(
         calling, "--requests", requests, "--reference", str(reference), "--max-tokens", "9",
@@ -39,14 +33,7 @@ def test_recorded_requests_are_replayed_and_compared(
     assert "66.66 %" in out
 
 
-def test_a_report_is_a_reference(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
-    requests: str,
-    tmp_path: Path,
-) -> None:
-    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
-        return reply(body, "stop", "Hello.")
-
+def test_a_report_is_a_reference(verify: Verify, requests: str, tmp_path: Path) -> None:
     earlier = tmp_path / "earlier.json"
     verify(stopping, "--requests", requests)
     earlier.write_text((tmp_path / "report.json").read_text())
@@ -57,13 +44,8 @@ def test_a_report_is_a_reference(
 
 
 def test_a_reference_that_was_interrupted_is_told(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
-    requests: str,
-    tmp_path: Path,
+    verify: Verify, requests: str, tmp_path: Path
 ) -> None:
-    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
-        return reply(body, "stop", "Hello.")
-
     _, whole, out, _ = verify(stopping, "--requests", requests)
     assert (whole["requests"], whole["measured"]) == (2, 2)
     earlier = tmp_path / "earlier.json"
@@ -77,9 +59,7 @@ def test_a_reference_that_was_interrupted_is_told(
 
 
 def test_a_reference_that_is_none_is_told_before_anything_is_sent(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
-    requests: str,
-    tmp_path: Path,
+    verify: Verify, requests: str, tmp_path: Path
 ) -> None:
     def never(body: dict[str, Any]) -> tuple[int, Any]:
         raise AssertionError(body)
@@ -91,13 +71,8 @@ def test_a_reference_that_is_none_is_told_before_anything_is_sent(
 
 
 def test_a_reference_without_the_requests_is_told(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
-    requests: str,
-    tmp_path: Path,
+    verify: Verify, requests: str, tmp_path: Path
 ) -> None:
-    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
-        return reply(body, "stop", "Hello.")
-
     _, whole, _, _ = verify(stopping, "--requests", requests)
     other = tmp_path / "other.json"
     other.write_text(json.dumps({**whole, "results": []}))
@@ -107,9 +82,7 @@ def test_a_reference_without_the_requests_is_told(
     assert "Nothing could be compared" in out
 
 
-def test_undeclared_calls_of_a_replay(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
-) -> None:
+def test_undeclared_calls_of_a_replay(verify: Verify, requests: str) -> None:
     def undeclared(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "tool_calls", calls=[call("img_gen", "{}")])
 
@@ -117,37 +90,25 @@ def test_undeclared_calls_of_a_replay(
     assert (status, report["runs"]["requests"]["faults"]["undeclared"]) == (1, 2)
 
 
-def test_a_limit_sends_the_first(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_a_limit_sends_the_first(verify: Verify, schemas: str) -> None:
     assert len(verify(enforced, "--schemas", schemas, "--limit", "1")[3].bodies) == 2
 
 
-def test_recordings_that_check_reads_are_replayed(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
-) -> None:
+def test_recordings_that_check_reads_are_replayed(verify: Verify, tmp_path: Path) -> None:
     body = {"messages": [USER], "tools": [TOOL]}
     path = tmp_path / "batch.jsonl"
     path.write_text(json.dumps({"custom_id": "1", "body": body}))
-
-    def calling(body: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        return reply(body, "tool_calls", calls=[call("f", "{}")])
 
     status, _, _, server = verify(calling, "--requests", str(path))
     assert status == 0
     assert [sent["messages"] for sent in server.bodies] == [[USER]]
 
 
-def test_what_is_no_chat_request_is_skipped_with_a_note(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
-) -> None:
+def test_what_is_no_chat_request_is_skipped_with_a_note(verify: Verify, tmp_path: Path) -> None:
     file, reference = tmp_path / "mixed.jsonl", tmp_path / "reference.jsonl"
     body = {"messages": [USER], "tools": [TOOL]}
     file.write_text("\n".join(map(json.dumps, [{"input": "hi"}, body, {"input": "ho"}, body])))
     reference.write_text('"stop"\n"stop"\n"stop"\n"tool_calls"')
-
-    def calling(asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        return reply(asked, "tool_calls", calls=[call("f", "{}")])
 
     named = ("--requests", str(file), "--reference", str(reference))
     status, report, out, server = verify(calling, *named)
@@ -166,15 +127,10 @@ def test_what_is_no_chat_request_is_skipped_with_a_note(
     assert report["trigger_similarity"]["both"] == 2
 
 
-def test_of_many_records_that_are_skipped_five_are_named(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
-) -> None:
+def test_of_many_records_that_are_skipped_five_are_named(verify: Verify, tmp_path: Path) -> None:
     file = tmp_path / "mixed.jsonl"
     body = {"messages": [USER], "tools": [TOOL]}
     file.write_text("\n".join(map(json.dumps, [body, *[{"input": "hi"}] * 6])))
-
-    def calling(asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        return reply(asked, "tool_calls", calls=[call("f", "{}")])
 
     status, _, out, _ = verify(calling, "--requests", str(file))
     assert status == 0
@@ -183,14 +139,11 @@ def test_of_many_records_that_are_skipped_five_are_named(
 
 
 def test_every_line_that_is_no_json_is_named_and_the_others_are_measured(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
+    verify: Verify, tmp_path: Path
 ) -> None:
     file = tmp_path / "broken.jsonl"
     body = json.dumps({"messages": [USER], "tools": [TOOL]})
     file.write_text(f'{{"input": "hi"}}\n{body}\n{{"messages\n{body}\n{{\n{body}')
-
-    def calling(asked: dict[str, Any]) -> tuple[int, dict[str, Any]]:
-        return reply(asked, "tool_calls", calls=[call("f", "{}")])
 
     status, report, out, server = verify(calling, "--requests", str(file))
     assert (status, len(server.bodies)) == (2, 3)

@@ -14,19 +14,16 @@ import pytest
 from enforcer.tools import cli
 from tests.fake_server import call, reply, serving
 from tests.support.cases import parametrized
-from tests.tools.cli.answers import USER, enforced
+from tests.tools.cli.answers import USER, calling, enforced
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
-    from tests.fake_server import FakeServer
+    from tests.tools.cli.answers import Verify
 
 
 def test_the_key_comes_from_the_environment(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
-    schemas: str,
-    monkeypatch: pytest.MonkeyPatch,
+    verify: Verify, schemas: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     server = verify(enforced, "--schemas", schemas)[3]
@@ -35,10 +32,7 @@ def test_the_key_comes_from_the_environment(
 
 @parametrized("tools/cli/cases/verify_told.toml", "usage")
 def test_what_cannot_be_run_is_told(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
-    schemas: str,
-    options: tuple[str, ...],
-    message: str,
+    verify: Verify, schemas: str, options: tuple[str, ...], message: str
 ) -> None:
     told = [option.format(schemas=schemas) for option in options]
     status, report, out, _ = verify(enforced, *told)
@@ -46,17 +40,13 @@ def test_what_cannot_be_run_is_told(
     assert message in out
 
 
-def test_no_server_is_told(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_no_server_is_told(verify: Verify, schemas: str) -> None:
     status, _, out, _ = verify(enforced, "--schemas", schemas, url="http://127.0.0.1:9")
     assert status == 2
     assert "no server answers" in out
 
 
-def test_a_model_that_is_not_served_is_told(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_a_model_that_is_not_served_is_told(verify: Verify, schemas: str) -> None:
     def missing(_: dict[str, Any]) -> tuple[int, dict[str, Any]]:
         return 404, {"error": {"message": "The model `wrong` does not exist.", "code": 404}}
 
@@ -67,9 +57,7 @@ def test_a_model_that_is_not_served_is_told(
     assert "--max-tokens" not in out
 
 
-def test_a_wrong_path_in_the_url_is_told(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_a_wrong_path_in_the_url_is_told(verify: Verify, schemas: str) -> None:
     status, _, out, server = verify(enforced, "--schemas", schemas, listing=(404, {}))
     assert status == 2
     assert f"HTTP 404 at {server.url}/v1/models" in out
@@ -81,9 +69,7 @@ def test_a_pasted_route_is_no_base(schemas: str) -> None:
         assert cli.main(["verify", "--url", url, "--schemas", schemas, "--quiet"]) == 0
 
 
-def test_refusals_are_told_whole(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_refusals_are_told_whole(verify: Verify, schemas: str) -> None:
     path = "$.tools[0].function.parameters" + ".properties.a" * 40
     message = f"UnsupportedSchema: {'because ' * 100}(at `{path}`, keyword `multipleOf`)"
 
@@ -100,9 +86,7 @@ def test_refusals_are_told_whole(
 
 
 @pytest.mark.slow
-def test_a_long_value_does_not_hide_the_path(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_a_long_value_does_not_hide_the_path(verify: Verify, schemas: str) -> None:
     def long(body: dict[str, Any]) -> tuple[int, Any]:
         arguments = json.dumps({"value": "x" * 5000})
         return reply(body, "tool_calls", calls=[call("submit", arguments)])
@@ -141,9 +125,7 @@ def test_an_interruption_shows_what_was_measured(schemas: str, tmp_path: Path) -
     assert (written["requests"], written["measured"], len(written["results"])) == (4, 1, 1)
 
 
-def test_one_of_several_models_must_be_named(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], schemas: str
-) -> None:
+def test_one_of_several_models_must_be_named(verify: Verify, schemas: str) -> None:
     listing = (200, {"data": [{"id": "a"}, {"id": "b"}]})
     status, _, out, _ = verify(enforced, "--schemas", schemas, listing=listing)
     assert status == 2
@@ -180,9 +162,7 @@ def test_a_missing_client_is_told(
 
 
 def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]],
-    schemas: str,
-    tmp_path: Path,
+    verify: Verify, schemas: str, tmp_path: Path
 ) -> None:
     (tmp_path / "file").write_text("")
     unwritable = str(tmp_path / "file" / "report.json")
@@ -191,24 +171,17 @@ def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(
     assert "cannot write" in out
 
 
-def test_a_report_is_not_there_before_it_is_written(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
-) -> None:
+def test_a_report_is_not_there_before_it_is_written(verify: Verify, tmp_path: Path) -> None:
     assert verify(enforced, "--schemas", "absent.jsonl")[:2] == (2, None)
     assert not (tmp_path / "report.json").exists()
 
 
-def test_one_malformed_schema_does_not_end_a_measurement(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], tmp_path: Path
-) -> None:
+def test_one_malformed_schema_does_not_end_a_measurement(verify: Verify, tmp_path: Path) -> None:
     schemas: list[Any] = [{}, {"type": "dict"}, {"$schema": 3}, "x", {"properties": []}]
     file = tmp_path / "requests.jsonl"
     made = [{"name": "f", "parameters": each} for each in schemas]
     tools = [[{"type": "function", "function": each}] for each in made]
     file.write_text("\n".join(json.dumps({"messages": [USER], "tools": x}) for x in tools))
-
-    def calling(body: dict[str, Any]) -> tuple[int, Any]:
-        return reply(body, "tool_calls", calls=[call("f", "{}")])
 
     status, report, out, _ = verify(calling, "--requests", str(file))
     assert status == 1
@@ -218,7 +191,7 @@ def test_one_malformed_schema_does_not_end_a_measurement(
 
 
 def test_what_a_server_says_forges_no_line_and_is_reported_whole(
-    verify: Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]], requests: str
+    verify: Verify, requests: str
 ) -> None:
     name = "a\x1b[2J\nforged\u202e\ud800"
 

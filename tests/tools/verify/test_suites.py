@@ -226,9 +226,7 @@ def test_what_is_no_chat_request_is_skipped(tmp_path: Path) -> None:
     assert ":5 is not JSON" in unreadable
 
 
-def test_a_body_of_messages_is_not_taken_for_a_chat_request_with_a_bad_tool(
-    tmp_path: Path,
-) -> None:
+def test_a_body_of_messages_is_not_taken_for_a_chat_request_with_a_bad_tool(tmp_path: Path) -> None:
     tool = {"name": "f", "input_schema": {"type": "object"}}
     for more in ({"tools": [tool]}, {"tool_choice": {"type": "any"}}):
         body = {"model": "m", "max_tokens": 9, "messages": [USER], **more}
