@@ -1,11 +1,18 @@
-"""Processes as Linux shows them.
+"""Processes: run to their end, and as Linux shows them.
 
 Owns: reading `/proc`. Must not know: what the processes are.
 """
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from typing import Any
+
+
+def run(*command: str, check: bool = False, **more: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command to its end and read its outputs; with `check` it has to succeed."""
+    return subprocess.run(command, check=check, capture_output=True, text=True, **more)
 
 
 def descendants(pid: int) -> list[int]:

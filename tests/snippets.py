@@ -10,12 +10,13 @@ import json
 import os
 import re
 import shlex
-import subprocess
 import sys
 import tomllib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tests import processes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -201,13 +202,14 @@ def run(text: str, folder: Path, ports: Mapping[str, int]) -> str:
     """
     (folder / "bench").symlink_to(ROOT / "bench")
     (folder / "page.py").write_text(text)
-    done = subprocess.run(
-        [sys.executable, "-c", _RUN, "page.py", json.dumps(ports)],
+    done = processes.run(
+        sys.executable,
+        "-c",
+        _RUN,
+        "page.py",
+        json.dumps(ports),
         cwd=folder,
         env={**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == 0, done.stderr[-3000:]
     return done.stdout

@@ -15,7 +15,6 @@ import importlib
 import json
 import re
 import shutil
-import subprocess
 import tomllib
 from fnmatch import fnmatch
 from pathlib import Path
@@ -26,7 +25,7 @@ import yaml
 
 import enforcer
 from enforcer.vllm.config import settings
-from tests import shown
+from tests import processes, shown
 from tests.snippets import (
     PROMPT,
     ROOT,
@@ -250,13 +249,7 @@ _ASKED = (
 
 def _run(typed: str, folder: Path) -> str:
     """Give what a line prints: it says nothing else, and no part of it fails."""
-    done = subprocess.run(
-        ["bash", "-c", f"set -o pipefail; {typed}"],  # noqa: S607 - as a reader types it
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = processes.run("bash", "-c", f"set -o pipefail; {typed}", cwd=folder)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests import processes
 
 FOLDER = Path(__file__).resolve().parents[1] / "examples"
 _CALL = r"(functions.get_weather:\d get_weather \{.*\}\n)+"
@@ -32,6 +33,6 @@ def test_none_is_left_out() -> None:
 @pytest.mark.parametrize("name", sorted(SAYS.keys() - WITH_VLLM))
 def test_it_runs(name: str) -> None:
     script = [sys.executable, str(FOLDER / f"{name}.py")]
-    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    done = processes.run(*script)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(SAYS[name], done.stdout), done.stdout

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import subprocess
 import sys
 import tarfile
 import tomllib
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from tests import processes
 from tests.snippets import PAGES
 from tests.support import wheel as wheel_command
 
@@ -59,9 +59,7 @@ def python(interpreter: str, *arguments: str, cwd: Path) -> CompletedProcess[str
     """
     kept = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
     kept = {"CFLAGS": "-O0 -g0", **kept}
-    return subprocess.run(
-        [interpreter, *arguments], cwd=cwd, env=kept, capture_output=True, text=True, check=False
-    )
+    return processes.run(interpreter, *arguments, cwd=cwd, env=kept)
 
 
 @pytest.fixture(scope="session")
@@ -237,14 +235,7 @@ RELEASE = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())
 def _step(job: str, name: str, cwd: Path, **variables: Any) -> CompletedProcess[str]:
     (script,) = [step["run"] for step in RELEASE["jobs"][job]["steps"] if step.get("name") == name]
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    return subprocess.run(
-        ["bash", "-e", "-c", script],  # noqa: S607 - as the workflow runs it
-        cwd=cwd,
-        env={"PATH": path, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    return processes.run("bash", "-e", "-c", script, cwd=cwd, env={"PATH": path, **variables})
 
 
 @pytest.fixture
@@ -308,13 +299,7 @@ def test_each_version_has_its_site_beside_the_earlier_ones(tmp_path: Path) -> No
 
     def git(*words: str) -> str:
         who = ("-c", "user.name=a", "-c", "user.email=a@b", "-c", "init.defaultBranch=main")
-        return subprocess.run(
-            ["git", *who, *words],  # noqa: S607
-            cwd=tmp_path,
-            check=True,
-            capture_output=True,
-            text=True,
-        ).stdout
+        return processes.run("git", *who, *words, cwd=tmp_path, check=True).stdout
 
     git("init", "-q", "--bare", "origin")
     for version in ("1.0.0", "1.1.0"):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
+
+from tests import processes
 
 pytest.importorskip("rich")
 
@@ -140,12 +141,8 @@ def test_the_enforcers_calls_are_valid_and_stocks_are_not() -> None:
         weights.model()
     except weights.WeightsError as error:
         pytest.skip(f"no weights: {error}")
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.demo.real_model", "--requests", "40"],
-        cwd=weights.ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
+    done = processes.run(
+        sys.executable, "-m", "bench.demo.real_model", "--requests", "40", cwd=weights.ROOT
     )
     assert done.returncode == 0, done.stdout + done.stderr
     rows = {

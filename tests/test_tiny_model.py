@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
@@ -18,6 +17,7 @@ from bench.demo.tiny_model.asks import Flaw, ask, unasked
 from bench.demo.tiny_model.catalogue import TOOLS
 from bench.demo.tiny_model.judge import BAD_CALL, Failure, failures
 from bench.demo.tiny_model.scenes import Kind, scene
+from tests import processes
 from tests.shared_data import shared
 
 pytestmark = pytest.mark.slow
@@ -245,9 +245,7 @@ def test_only_the_kinds_of_a_mix_are_sent() -> None:
 
 def test_the_request_side_needs_no_torch() -> None:
     code = "import sys; import bench.demo.tiny_model.requests; print(*sys.modules)"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, check=True, capture_output=True, text=True
-    )
+    done = processes.run(sys.executable, "-c", code, cwd=ROOT, check=True)
     assert not {"torch", "transformers", "tokenizers", "enforcer"} & set(done.stdout.split())
 
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests import processes
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -77,13 +78,7 @@ def bad(e: enforcer.Enforcer, call: enforcer.Call) -> None:
 def test_what_a_type_checker_says(tmp_path: Path) -> None:
     file = tmp_path / "snippet.py"
     file.write_text(SNIPPET)
-    checked = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", str(file)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    checked = processes.run(sys.executable, "-m", "mypy", "--strict", str(file), cwd=ROOT)
     found = {int(line) for line in re.findall(r"snippet\.py:(\d+): error", checked.stdout)}
     lines = enumerate(SNIPPET.splitlines(), 1)
     assert found == {at for at, line in lines if line.endswith("# no")}, checked.stdout

@@ -18,6 +18,7 @@ from bench.demo.__main__ import MODEL, ROOT, SETTINGS
 from bench.demo.table import COLUMNS
 from enforcer.judging.replies import ChatReply
 from enforcer.tools.verify import client
+from tests import processes
 from tests.processes import descendants, is_running
 
 if TYPE_CHECKING:
@@ -32,9 +33,7 @@ REQUESTS = 37  # each kind, as often as it comes
 
 
 def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not() -> None:
-    done = subprocess.run(
-        [*DEMO, "--requests", str(REQUESTS)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = processes.run(*DEMO, "--requests", str(REQUESTS), cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     rows = {}
     for setting in SETTINGS:
@@ -133,9 +132,7 @@ def test_an_interrupted_demo_shows_the_servers_that_have_answered(
 
 
 def test_a_server_that_cannot_start_fails_the_demo(tmp_path: Path) -> None:
-    done = subprocess.run(
-        [*DEMO, "--model", str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = processes.run(*DEMO, "--model", str(tmp_path), cwd=ROOT)
     assert done.returncode == 1
     [log] = re.findall(r"its log is (\S+),", done.stderr)
     assert Path(log).read_text().rstrip().endswith(done.stderr.rstrip().splitlines()[-1].strip())

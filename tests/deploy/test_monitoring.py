@@ -6,7 +6,6 @@ import importlib.util
 import json
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ import yaml
 
 from enforcer.vllm.config import settings as settings_of
 from enforcer.vllm.observe import metric_defs
+from tests import processes
 from tests.promql import Selector, grouped_by, selectors
 from tests.shown import PROCESS, SHOWN
 from tests.snippets import blocks, commands, every
@@ -336,13 +336,7 @@ class TestPromtool:
     def test_the_rules_are_rules_that_fire_when_they_should(self) -> None:
         folder = DEPLOY / "prometheus"
         for words in (("check", "rules", "rules.yml"), ("test", "rules", "rules.test.yml")):
-            done = subprocess.run(
-                ["promtool", *words],  # noqa: S607 - looked for above
-                cwd=folder,
-                capture_output=True,
-                text=True,
-                check=False,
-            )
+            done = processes.run("promtool", *words, cwd=folder)
             assert done.returncode == 0, done.stdout + done.stderr
 
     @pytest.mark.parametrize(
@@ -386,24 +380,14 @@ class TestPromtool:
         }
         file = tmp_path / "tile.yml"
         file.write_text(yaml.safe_dump({"rule_files": [], "tests": [test]}))
-        done = subprocess.run(
-            ["promtool", "test", "rules", str(file)],  # noqa: S607 - looked for above
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = processes.run("promtool", "test", "rules", str(file))
         assert done.returncode == 0, done.stdout + done.stderr
 
     def test_every_expression_of_the_page_is_one(self, tmp_path: Path) -> None:
         rules = [{"record": f"asked:{n}", "expr": e} for n, e in enumerate(_expressions())]
         file = tmp_path / "asked.yml"
         file.write_text(yaml.safe_dump({"groups": [{"name": "asked", "rules": rules}]}))
-        done = subprocess.run(
-            ["promtool", "check", "rules", str(file)],  # noqa: S607 - likewise
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = processes.run("promtool", "check", "rules", str(file))
         assert done.returncode == 0, done.stdout + done.stderr
 
     def test_every_panel_has_an_expression(self, tmp_path: Path) -> None:
@@ -420,11 +404,6 @@ class TestPromtool:
         ]
         file = tmp_path / "panels.yml"
         file.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
-        done = subprocess.run(
-            ["promtool", "check", "rules", str(file)],  # noqa: S607 - likewise
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        done = processes.run("promtool", "check", "rules", str(file))
         assert done.returncode == 0, done.stdout + done.stderr
         assert f"{len(TARGETS)} rules found" in done.stdout

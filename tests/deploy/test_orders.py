@@ -10,7 +10,6 @@ import json
 import re
 import shlex
 import shutil
-import subprocess
 from copy import deepcopy
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +18,7 @@ import yaml
 
 from enforcer.tools import cli
 from enforcer.vllm.config import names, settings
+from tests import processes
 from tests.snippets import ROOT, blocks, commands, every
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ def test_processes_are_listed_by_their_memory(line: str) -> None:
     if shutil.which("ps") is None:
         pytest.skip("no ps")
     (words,) = re.findall(r" (ps .*)", line)
-    done = subprocess.run(shlex.split(words), capture_output=True, text=True, check=True)
+    done = processes.run(*shlex.split(words), check=True)
     head, *rows = (row.split() for row in done.stdout.splitlines())
     sizes = [int(row[head.index("RSS")]) for row in rows]
     assert sizes == sorted(sizes, reverse=True)
@@ -149,12 +149,8 @@ def test_kubectl_applies_it(tmp_path: Path) -> None:
     (line,) = (one.values[0] for one in LINES if one.values[0].startswith("kubectl patch "))
     words = shlex.split(line)
     assert words[2:4] == ["deployment", "kimi"]
-    done = subprocess.run(
-        [*words[:2], "--local", "-f", "kimi.yaml", *words[4:], "-o", "yaml"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
+    done = processes.run(
+        *words[:2], "--local", "-f", "kimi.yaml", *words[4:], "-o", "yaml", cwd=tmp_path, check=True
     )
     _is_out(yaml.safe_load(done.stdout))
 
@@ -165,12 +161,8 @@ def test_kubectl_sets_the_image(tmp_path: Path) -> None:
     (line,) = (one.values[0] for one in LINES if one.values[0].startswith("kubectl set image "))
     *words, target, image = shlex.split(line)
     assert target == "deployment/kimi"
-    done = subprocess.run(
-        [*words, "--local", "-f", "kimi.yaml", image, "-o", "yaml"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
+    done = processes.run(
+        *words, "--local", "-f", "kimi.yaml", image, "-o", "yaml", cwd=tmp_path, check=True
     )
     (container,) = yaml.safe_load(done.stdout)["spec"]["template"]["spec"]["containers"]
     assert container["image"] == image.partition("=")[2]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from enforcer.tools import cli
+from tests import processes
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 def test_as_a_module() -> None:
-    done = subprocess.run([*PYTHON, "--help"], capture_output=True, text=True, check=True)
+    done = processes.run(*PYTHON, "--help", check=True)
     assert done.stdout.startswith("usage: enforcer")
 
 

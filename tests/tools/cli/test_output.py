@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from enforcer.tools import cli
 from enforcer.tools.cli import output
+from tests import processes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -165,13 +165,14 @@ def test_a_standard_input_that_cannot_be_read_is_told(
 def test_no_traceback_where_nothing_can_be_written(redirected: str, tmp_path: Path) -> None:
     (tmp_path / "schema.json").write_text("{}")
     line = f'exec "$@" check schema.json {redirected}'
-    done = subprocess.run(
-        ["/bin/bash", "-c", line, "bash", *PYTHON],
+    done = processes.run(
+        "/bin/bash",
+        "-c",
+        line,
+        "bash",
+        *PYTHON,
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
-        capture_output=True,
-        text=True,
-        check=False,
     )
     assert done.returncode == cli.USAGE
     assert "Traceback" not in done.stderr
