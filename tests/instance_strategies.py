@@ -10,25 +10,13 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.drawn_json import (
-    FORMATS,
-    KEYWORDS,
-    LATEST,
-    NAMES,
-    NUMBERS,
-    PATTERNS,
-    STRINGS,
-    TYPES,
-    Dialect,
-    Drawer,
-    any_value,
-)
+from tests import drawn_json
 
 
-class _Instances(Drawer):
+class _Instances(drawn_json.Drawer):
     """Draws values that a schema's own keywords ask for, as far as that is easy."""
 
-    def __init__(self, draw: st.DrawFn, dialect: Dialect, root: Any) -> None:
+    def __init__(self, draw: st.DrawFn, dialect: drawn_json.Dialect, root: Any) -> None:
         super().__init__(draw, dialect)
         self._root = root
 
@@ -36,7 +24,7 @@ class _Instances(Drawer):
         """Draw a value near a subschema."""
         wanted = self._wanted(schema, fuel)
         if not isinstance(wanted, dict):
-            return self.draw(any_value(1))
+            return self.draw(drawn_json.any_value(1))
         if "const" in wanted:
             return wanted["const"]
         if "enum" in wanted:
@@ -77,8 +65,10 @@ class _Instances(Drawer):
             return named
         if isinstance(named, list):
             return str(self.pick(named))
-        hinted = [kind for kind, keys in KEYWORDS.items() if any(key in wanted for key in keys)]
-        return str(self.pick(hinted if hinted and not self.chance(10) else TYPES))
+        hinted = [
+            kind for kind, keys in drawn_json.KEYWORDS.items() if any(key in wanted for key in keys)
+        ]
+        return str(self.pick(hinted if hinted and not self.chance(10) else drawn_json.TYPES))
 
     def _object(self, wanted: dict[str, Any], fuel: int) -> Any:
         declared = wanted.get("properties", {})
@@ -89,7 +79,7 @@ class _Instances(Drawer):
                 if name in names and isinstance(needed, list) and not self.chance(15):
                     names |= dict.fromkeys(needed)
         if self.chance(40) or len(names) < wanted.get("minProperties", 0):
-            names |= dict.fromkeys(self.some(NAMES, 3))
+            names |= dict.fromkeys(self.some(drawn_json.NAMES, 3))
         if names and self.chance(10):
             names.pop(self.pick([*names]))
         out = {}
@@ -97,7 +87,9 @@ class _Instances(Drawer):
             schema = declared.get(name, wanted.get("additionalProperties", True))
             if name not in declared and (patterns := wanted.get("patternProperties")):
                 schema = self.pick([*patterns.values()])
-            out[name] = self.instance(schema, fuel - 1) if fuel > 0 else self.draw(any_value(0))
+            out[name] = (
+                self.instance(schema, fuel - 1) if fuel > 0 else self.draw(drawn_json.any_value(0))
+            )
         return out
 
     def _array(self, wanted: dict[str, Any], fuel: int) -> Any:
@@ -118,10 +110,10 @@ class _Instances(Drawer):
 
     def _string(self, wanted: dict[str, Any]) -> str:
         pool = [
-            *PATTERNS.get(wanted.get("pattern", "-"), ()),
-            *FORMATS.get(wanted.get("format", "-"), ()),
+            *drawn_json.PATTERNS.get(wanted.get("pattern", "-"), ()),
+            *drawn_json.FORMATS.get(wanted.get("format", "-"), ()),
         ]
-        return str(self.pick(STRINGS if not pool or self.chance(20) else pool))
+        return str(self.pick(drawn_json.STRINGS if not pool or self.chance(20) else pool))
 
     def _number(self, wanted: dict[str, Any], *, whole: bool) -> float:
         pool = [
@@ -129,7 +121,7 @@ class _Instances(Drawer):
             for key, bound in wanted.items()
             if key.lower().endswith(("minimum", "maximum")) and not isinstance(bound, bool)
             for each in (bound, bound + 1, bound - 1, bound + 0.5)
-        ] or NUMBERS
+        ] or drawn_json.NUMBERS
         number = self.pick(pool)
         if "multipleOf" in wanted and abs(number) < 1e6 and not self.chance(20):
             step = wanted["multipleOf"]
@@ -147,18 +139,18 @@ class _Instances(Drawer):
         if isinstance(value, dict) and value and self.chance(75):
             name, how = self.pick([*value]), self.pick(["change", "drop", "rename", "add"])
             if how == "add":
-                return {**value, self.pick(NAMES): self.draw(any_value(1))}
+                return {**value, self.pick(drawn_json.NAMES): self.draw(drawn_json.any_value(1))}
             rest = {key: each for key, each in value.items() if key != name}
             if how == "drop":
                 return rest
             if how == "rename":
-                name, changed = self.pick(NAMES), value[name]
+                name, changed = self.pick(drawn_json.NAMES), value[name]
             else:
                 changed = self.changed(value[name])
             return {**rest, name: changed}
         if isinstance(value, (int, float)) and not isinstance(value, bool) and self.chance(60):
             return self.pick([value + 1, value - 1, value + 0.5, -value])
-        return self.draw(any_value(1))
+        return self.draw(drawn_json.any_value(1))
 
 
 def _target(reference: str, root: Any) -> Any:
@@ -179,7 +171,7 @@ def _laid_over(one: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 
 @st.composite
-def instances(draw: st.DrawFn, schema: Any, dialect: Dialect = LATEST) -> Any:
+def instances(draw: st.DrawFn, schema: Any, dialect: drawn_json.Dialect = drawn_json.LATEST) -> Any:
     """Draw a value near a schema."""
     drawer = _Instances(draw, dialect, schema)
     value = drawer.instance(schema, 5)

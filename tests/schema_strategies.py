@@ -9,20 +9,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from tests.drawn_json import (
-    BOUNDS,
-    DEFINITIONS,
-    DIVISORS,
-    FORMATS,
-    KEYWORDS,
-    LATEST,
-    NAMES,
-    PATTERNS,
-    TYPES,
-    Dialect,
-    Drawer,
-    any_value,
-)
+from tests import drawn_json
 
 # Elements that a memory beside the engine keeps distinct.
 _STRINGS = [
@@ -39,10 +26,10 @@ _FINITE = [
 ]
 
 
-class _Schemas(Drawer):
+class _Schemas(drawn_json.Drawer):
     """Draws the parts of one schema."""
 
-    def __init__(self, draw: st.DrawFn, dialect: Dialect, *, references: bool) -> None:
+    def __init__(self, draw: st.DrawFn, dialect: drawn_json.Dialect, *, references: bool) -> None:
         super().__init__(draw, dialect)
         self._references = references
 
@@ -52,7 +39,7 @@ class _Schemas(Drawer):
         if not isinstance(schema, dict):
             return schema
         if self._references:
-            definitions = {name: self.schema(depth - 1) for name in DEFINITIONS}
+            definitions = {name: self.schema(depth - 1) for name in drawn_json.DEFINITIONS}
             if "$ref" in str(schema):
                 schema = {self.dialect.definitions: definitions, **schema}
         return {"$schema": self.dialect.uri, **schema} if self.dialect.uri else schema
@@ -75,14 +62,14 @@ class _Schemas(Drawer):
             schema = self.combined(depth)
         elif kind == "loose":
             schema = {}
-            for each in self.some([*KEYWORDS], 2, 1):
+            for each in self.some([*drawn_json.KEYWORDS], 2, 1):
                 schema |= self.keywords(each, depth)
         else:
             schema = {"type": kind, **self.keywords(kind, depth)}
         if self.chance(20):
             schema = {**self.combined(depth), **schema}
         if self.chance(5):
-            schema["type"] = self.some(TYPES, 3, 1)
+            schema["type"] = self.some(drawn_json.TYPES, 3, 1)
         if self.dialect.number >= 2019 and kind != "leaf" and self.chance(5):
             schema[self.pick(["unevaluatedProperties", "unevaluatedItems"])] = self.schema(0)
         return schema
@@ -91,11 +78,11 @@ class _Schemas(Drawer):
         """Draw a schema without subschemas."""
         kind = self.pick(["type", "number", "string", "enum", "const"])
         if kind == "type":
-            return {"type": self.pick(TYPES)}
+            return {"type": self.pick(drawn_json.TYPES)}
         if kind == "enum":
-            return {"enum": self.draw(st.lists(any_value(2), min_size=1, max_size=4))}
+            return {"enum": self.draw(st.lists(drawn_json.any_value(2), min_size=1, max_size=4))}
         if kind == "const":
-            value = self.draw(any_value(2))
+            value = self.draw(drawn_json.any_value(2))
             return {"const": value} if self.dialect.number > 4 else {"enum": [value]}
         named = self.pick(["integer", "number"]) if kind == "number" else kind
         return {"type": named, **self.keywords(kind, 0)}
@@ -127,7 +114,9 @@ class _Schemas(Drawer):
             "object": self._of_objects,
         }[kind]
         schema: dict[str, Any] = {}
-        for keyword in self.some(KEYWORDS[kind], 4, 1 if kind in ("array", "object") else 0):
+        for keyword in self.some(
+            drawn_json.KEYWORDS[kind], 4, 1 if kind in ("array", "object") else 0
+        ):
             schema |= read(keyword, depth)
         if not isinstance(schema.get("items"), list):
             # Without meaning there, and `jsonschema` raises when `items` is a boolean.
@@ -136,8 +125,8 @@ class _Schemas(Drawer):
 
     def _of_numbers(self, keyword: str, _: int) -> dict[str, Any]:
         if keyword == "multipleOf":
-            return {keyword: self.pick(DIVISORS)}
-        bound = self.pick(BOUNDS)
+            return {keyword: self.pick(drawn_json.DIVISORS)}
+        bound = self.pick(drawn_json.BOUNDS)
         if keyword.startswith("exclusive") and self.dialect.number == 4:
             return {keyword: True, keyword.removeprefix("exclusive").lower(): bound}
         return {keyword: bound}
@@ -145,7 +134,11 @@ class _Schemas(Drawer):
     def _of_strings(self, keyword: str, _: int) -> dict[str, Any]:
         if keyword in ("minLength", "maxLength"):
             return {keyword: self.draw(st.integers(0, 4))}
-        return {keyword: self.pick([*(PATTERNS if keyword == "pattern" else FORMATS)])}
+        return {
+            keyword: self.pick(
+                [*(drawn_json.PATTERNS if keyword == "pattern" else drawn_json.FORMATS)]
+            )
+        }
 
     def _of_arrays(self, keyword: str, depth: int) -> dict[str, Any]:
         number = self.dialect.number
@@ -180,21 +173,25 @@ class _Schemas(Drawer):
         if keyword in ("minProperties", "maxProperties"):
             return {keyword: self.draw(st.integers(0, 3))}
         if keyword == "properties":
-            return {keyword: {name: self.schema(depth - 1) for name in self.some(NAMES, 3, 1)}}
+            return {
+                keyword: {
+                    name: self.schema(depth - 1) for name in self.some(drawn_json.NAMES, 3, 1)
+                }
+            }
         if keyword == "required":
-            return {keyword: self.some(NAMES, 2, 1)}
+            return {keyword: self.some(drawn_json.NAMES, 2, 1)}
         if keyword == "additionalProperties":
             return {keyword: self._rest(depth)}
         if keyword == "patternProperties":
-            names = self.some([*PATTERNS], 2, 1)
+            names = self.some([*drawn_json.PATTERNS], 2, 1)
             return {keyword: {each: self.schema(depth - 1) for each in names}}
         if keyword == "propertyNames":
             names = [{"pattern": "^[^a]*$"}, {"maxLength": 1}, {"enum": ["a", "b", "é"]}]
             return {keyword: self.pick(names)} if number >= 6 else {}
         if (keyword == "dependencies") != (number < 2019):
             return {}
-        name, by_schema = self.pick(NAMES), self.chance(40)
-        needed = self.schema(depth - 1) if by_schema else self.some(NAMES, 2, 1)
+        name, by_schema = self.pick(drawn_json.NAMES), self.chance(40)
+        needed = self.schema(depth - 1) if by_schema else self.some(drawn_json.NAMES, 2, 1)
         if by_schema and number >= 2019:
             keyword = "dependentSchemas"
         return {keyword: {name: needed}}
@@ -202,7 +199,11 @@ class _Schemas(Drawer):
 
 @st.composite
 def schemas(
-    draw: st.DrawFn, dialect: Dialect = LATEST, depth: int = 3, *, references: bool = True
+    draw: st.DrawFn,
+    dialect: drawn_json.Dialect = drawn_json.LATEST,
+    depth: int = 3,
+    *,
+    references: bool = True,
 ) -> Any:
     """Draw a schema of a dialect."""
     return _Schemas(draw, dialect, references=references).document(depth)

@@ -13,23 +13,13 @@ import numpy as np
 import pytest
 
 import enforcer
-from enforcer import engines
+from enforcer import engines, errors
 from enforcer.cache import Cache
-from enforcer.errors import (
-    ConfigurationError,
-    IllegalPrefix,
-    InvalidSchema,
-    InvalidTools,
-    InvalidVocabulary,
-    SchemaLimit,
-    UnknownDialect,
-    UnknownEngine,
-    UnsupportedSchema,
-)
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.schema import Limits
 from enforcer.turn import dialects
+from tests.support.cases import parametrized
 from tests.vllm_servers import TINY
 from tests.vocabularies import call, feed, legal, section, small, write
 
@@ -96,9 +86,13 @@ def test_what_is_warm_builds_no_table_for_a_grammar() -> None:
 @pytest.mark.parametrize("name", ["options", "documents", "cache"])
 @pytest.mark.parametrize("wrong", [{}, {"max_calls": 1}, 5, "relax"])
 def test_what_an_enforcer_is_made_of_is_of_its_type(name: str, wrong: Any) -> None:
-    with pytest.raises(ConfigurationError, match=f"{name} is .*, but must be `{name.title()}`"):
+    with pytest.raises(
+        errors.ConfigurationError, match=f"{name} is .*, but must be `{name.title()}`"
+    ):
         enforcer.Enforcer(V, **{name: wrong})
-    with pytest.raises(ConfigurationError, match=r"vocabulary is .*, but must be `Vocabulary`"):
+    with pytest.raises(
+        errors.ConfigurationError, match=r"vocabulary is .*, but must be `Vocabulary`"
+    ):
         enforcer.Enforcer(wrong)
 
 
@@ -116,7 +110,9 @@ def test_options_are_chosen_by_a_word() -> None:
 
 def test_an_engine_of_another_vocabulary_is_refused() -> None:
     other = enforcer.Vocabulary.of_bytes(V.controls)
-    with pytest.raises(ConfigurationError, match="'machine' was built for another vocabulary"):
+    with pytest.raises(
+        errors.ConfigurationError, match="'machine' was built for another vocabulary"
+    ):
         enforcer.Enforcer(V, engine=engines.load("machine", other))
     alike = enforcer.Vocabulary.from_json(V.to_json())
     assert enforcer.Enforcer(V, engine=engines.load("machine", alike)).matcher([GET])
@@ -132,7 +128,7 @@ def test_documents_are_not_exchanged(served: Enforcer) -> None:
 @pytest.mark.parametrize("tools", [np.array([GET]), np.array([]), {}, "", 0, False])
 def test_tools_are_a_list_or_none(served: Enforcer, tools: Any) -> None:
     for ask in (served.matcher, enforcer.extra_body):
-        with pytest.raises(InvalidTools, match=r"`\$.tools`"):
+        with pytest.raises(errors.InvalidTools, match=r"`\$.tools`"):
             ask(tools)
 
 
@@ -148,16 +144,16 @@ def test_ids_may_be_tensors(served: Enforcer, form: str) -> None:
     prompt, reply = write(V, HEADER + "<think>"), write(V, section(call("get", 0, '{"a":1}')))
     assert served.matcher([GET], prompt_ids=forms[form](prompt)).state == "REASONING"
     opened = forms[form](write(V, HEADER + section(call("gone", 0, "{}"))))
-    with pytest.raises(IllegalPrefix):
+    with pytest.raises(errors.IllegalPrefix):
         served.matcher([GET], prompt_ids=opened)
     assert served.parse(forms[form](reply), forms[form](prompt[:-1])) == served.parse(reply)
     assert len(served.parse(forms[form](reply)).calls) == 1
     assert served.parse(forms[form](write(V, "hm")), forms[form](prompt)).reasoning == "hm"
     for wrong in ([1.0], ["a"], [[1]], 5):
         bad: Any = wrong
-        with pytest.raises(ConfigurationError, match="token_ids must be ids"):
+        with pytest.raises(errors.ConfigurationError, match="token_ids must be ids"):
             served.parse(bad)
-        with pytest.raises(ConfigurationError, match="prompt_ids must be ids"):
+        with pytest.raises(errors.ConfigurationError, match="prompt_ids must be ids"):
             served.matcher([GET], prompt_ids=bad)
 
 
@@ -173,32 +169,32 @@ def test_import_loads_neither_torch_nor_vllm() -> None:
 
 @pytest.mark.parametrize("name", ["kimi_k9", "", "../kimi_k2", None, []])
 def test_an_unknown_dialect(name: Any) -> None:
-    with pytest.raises(UnknownDialect, match="kimi_k2"):
+    with pytest.raises(errors.UnknownDialect, match="kimi_k2"):
         enforcer.Enforcer(V, dialect=name)
 
 
 @pytest.mark.parametrize("name", ["guidance", "", None, []])
 def test_an_unknown_engine(name: Any) -> None:
-    with pytest.raises(UnknownEngine, match="machine"):
+    with pytest.raises(errors.UnknownEngine, match="machine"):
         enforcer.Enforcer(V, engine=name)
 
 
 def test_a_vocabulary_without_the_dialects_tokens() -> None:
-    with pytest.raises(InvalidVocabulary, match="tool_call_end"):
+    with pytest.raises(errors.InvalidVocabulary, match="tool_call_end"):
         enforcer.Enforcer(small("<|tool_call_end|>"))
 
 
 @pytest.mark.parametrize(
     ("schema", "error", "path"),
     [
-        ({"type": "objekt"}, InvalidSchema, "$.tools[1].function.parameters"),
-        ({"properties": 3}, InvalidSchema, "$.tools[1].function.parameters"),
+        ({"type": "objekt"}, errors.InvalidSchema, "$.tools[1].function.parameters"),
+        ({"properties": 3}, errors.InvalidSchema, "$.tools[1].function.parameters"),
         (
             {"properties": {"a": {"$ref": "https://example.com/a.json"}}},
-            UnsupportedSchema,
+            errors.UnsupportedSchema,
             "$.tools[1].function.parameters.properties",
         ),
-        ({"type": "string"}, UnsupportedSchema, "$.tools[1].function.parameters"),
+        ({"type": "string"}, errors.UnsupportedSchema, "$.tools[1].function.parameters"),
     ],
 )
 @pytest.mark.parametrize(
@@ -207,7 +203,7 @@ def test_a_vocabulary_without_the_dialects_tokens() -> None:
 def test_a_schema_that_cannot_be_enforced(
     served: Enforcer,
     schema: dict[str, Any],
-    error: type[InvalidSchema | UnsupportedSchema],
+    error: type[errors.InvalidSchema | errors.UnsupportedSchema],
     path: str,
     choice: Any,
 ) -> None:
@@ -221,7 +217,7 @@ def test_a_schema_that_cannot_be_enforced(
 def test_a_bad_request_harms_no_other(served: Enforcer) -> None:
     good = served.matcher([GET])
     before = legal(good)
-    with pytest.raises(InvalidTools):
+    with pytest.raises(errors.InvalidTools):
         served.matcher([GET, GET])
     assert legal(good) == before
 
@@ -513,20 +509,12 @@ def test_tightened_limits_hold_before_the_turn() -> None:
     """A plain schema is trusted only as far as the limits that it was found plain for."""
     deep = {"type": "object", "properties": {"a": {"type": "object", "properties": {"b": {}}}}}
     tight = enforcer.Enforcer(V, options=enforcer.Options(limits=Limits(depth=1)))
-    with pytest.raises(SchemaLimit, match="deeper than 1"):
+    with pytest.raises(errors.SchemaLimit, match="deeper than 1"):
         tight.matcher([tool("get", deep)])
     assert enforcer.Enforcer(V).matcher([tool("get", deep)]) is not None
 
 
-@pytest.mark.parametrize(
-    ("wanted", "text", "other"),
-    [
-        ({"type": "regex", "regex": "[ab]{2}"}, "ab", "abc"),
-        ({"type": "choice", "choice": ["yes", "no"]}, "no", "nobody"),
-        ({"type": "grammar", "grammar": 'start: "x" "y"'}, "xy", "x"),
-        ({"type": "json_object"}, '{"a": []}', "[]"),
-    ],
-)
+@parametrized("cases/api.toml", "formats")
 def test_formats_that_are_no_schema(
     served: Enforcer, wanted: dict[str, Any], text: str, other: str
 ) -> None:
@@ -543,7 +531,7 @@ def test_documents_are_enforced_and_a_clients_are_its_own() -> None:
         for named in ("Rome", "Oslo"):
             text = section(call("get", 0, f'{{"a": "{named}"}}'))
             assert accepts(mine, text, [tool("get", schema)]) is (named == city)
-    with pytest.raises(UnsupportedSchema, match="leads out of this schema"):
+    with pytest.raises(errors.UnsupportedSchema, match="leads out of this schema"):
         enforcer.Enforcer(V).matcher([tool("get", refers)])
 
 
@@ -560,7 +548,7 @@ def test_what_documents_add_is_bounded() -> None:
     long = enforcer.Documents({uri: {"$comment": "x" * 2_000}})
     options = enforcer.Options(limits=Limits(size=1_000))
     mine = enforcer.Enforcer(V, options=options, documents=long)
-    with pytest.raises(SchemaLimit, match="over 1000 characters") as caught:
+    with pytest.raises(errors.SchemaLimit, match="over 1000 characters") as caught:
         mine.matcher([GET, tool("long", {"$ref": uri})])
     assert caught.value.path == "$.tools[1].function.parameters"
 
@@ -584,7 +572,7 @@ def test_messages_of_a_clients_library_count(served: Enforcer) -> None:
 
 
 def test_a_budget_without_the_option_is_an_error(served: Enforcer) -> None:
-    with pytest.raises(ConfigurationError, match="finish_within_budget=True"):
+    with pytest.raises(errors.ConfigurationError, match="finish_within_budget=True"):
         served.matcher([], budget=3)
 
 

@@ -38,7 +38,7 @@ from tests.snippets import (
     fenced,
     unwrapped,
 )
-from tests.support.cases import load
+from tests.support.cases import load, parametrized
 from tests.vocabularies import small, write
 
 if TYPE_CHECKING:
@@ -84,17 +84,7 @@ def test_every_block_is_held(block: Block) -> None:
     assert _is_held(block), f"{block}: no test holds this block; see {Path(__file__).name}"
 
 
-@pytest.mark.parametrize(
-    ("text", "is_held"),
-    [
-        ("```sh\nenforcer check tools.json && vllm serve MODEL\n```\n", True),
-        ("```sh\nenforcer check tools.json | tee log\n```\n", False),
-        ("```sh\nX=1 helm install it\n```\n", False),
-        ("```text\nWhatever.\n```\n", False),
-        ("1. Indented:\n\n   ```\n   whatever\n   ```\n", False),
-        ("```json\n{}\n```\n", True),
-    ],
-)
+@parametrized("cases/blocks.toml", "new")
 def test_a_new_block_is_noticed(text: str, is_held: bool) -> None:
     (block,) = fenced(text, ROOT / "docs" / "new.md")
     assert _is_held(block) is is_held

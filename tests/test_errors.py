@@ -8,31 +8,15 @@ from typing import Any
 import pytest
 
 from enforcer import errors
-from enforcer.errors import (
-    Busy,
-    ConfigurationError,
-    EnforcerError,
-    EngineFailure,
-    InvalidArguments,
-    InvalidSchema,
-    InvalidTools,
-    Problem,
-    RequestError,
-    SchemaLimit,
-    UnexpectedFailure,
-    UnsatisfiableSchema,
-    UnsupportedSchema,
-    brief,
-)
 
 LEAVES = [
     value
     for value in vars(errors).values()
-    if isinstance(value, type) and issubclass(value, EnforcerError)
+    if isinstance(value, type) and issubclass(value, errors.EnforcerError)
 ]
 PROBLEMS = (
-    Problem("$.properties.a", "not", "a complement that cannot be written; list the values"),
-    Problem("$", "", "too deep"),
+    errors.Problem("$.properties.a", "not", "a complement that cannot be written; list the values"),
+    errors.Problem("$", "", "too deep"),
 )
 
 
@@ -42,33 +26,43 @@ PROBLEMS = (
     ids=["number", "list", "text", "object"],
 )
 def test_a_value_is_shown_briefly(value: Any) -> None:
-    assert 0 < len(brief(value)) < 100
+    assert 0 < len(errors.brief(value)) < 100
 
 
 def test_all_have_one_root_and_one_of_two_at_fault() -> None:
     for leaf in LEAVES:
-        at_fault = [issubclass(leaf, ConfigurationError), issubclass(leaf, RequestError)]
+        at_fault = [
+            issubclass(leaf, errors.ConfigurationError),
+            issubclass(leaf, errors.RequestError),
+        ]
         assert sum(at_fault) == (
-            leaf not in {EnforcerError, UnexpectedFailure, Busy, EngineFailure, InvalidArguments}
+            leaf
+            not in {
+                errors.EnforcerError,
+                errors.UnexpectedFailure,
+                errors.Busy,
+                errors.EngineFailure,
+                errors.InvalidArguments,
+            }
         ), leaf
 
 
 def test_a_message_has_twenty_problems_at_most() -> None:
-    problems = tuple(Problem(f"$.p{i}", "type", "is wrong") for i in range(21))
-    assert str(InvalidSchema(problems[:20])).count("is wrong") == 20
-    message = str(InvalidSchema(problems))
+    problems = tuple(errors.Problem(f"$.p{i}", "type", "is wrong") for i in range(21))
+    assert str(errors.InvalidSchema(problems[:20])).count("is wrong") == 20
+    message = str(errors.InvalidSchema(problems))
     assert message.count("is wrong") == 20
     assert message.endswith("; and there are more; mend these first")
 
 
 def test_a_request_error_says_where() -> None:
-    error = InvalidTools("$.tools[2].function.name", "use another name")
+    error = errors.InvalidTools("$.tools[2].function.name", "use another name")
     assert (error.path, error.reason) == ("$.tools[2].function.name", "use another name")
     assert str(error) == "use another name (at `$.tools[2].function.name`)"
 
 
 def test_a_schema_error_lists_every_offender() -> None:
-    error = UnsupportedSchema(PROBLEMS)
+    error = errors.UnsupportedSchema(PROBLEMS)
     assert (error.path, error.keyword) == ("$.properties.a", "not")
     assert str(error) == (
         "a complement that cannot be written; list the values "
@@ -77,8 +71,8 @@ def test_a_schema_error_lists_every_offender() -> None:
 
 
 def test_under_moves_every_path_and_keeps_the_class() -> None:
-    error = SchemaLimit(PROBLEMS).under("$.tools[0].function.parameters")
-    assert isinstance(error, SchemaLimit)
+    error = errors.SchemaLimit(PROBLEMS).under("$.tools[0].function.parameters")
+    assert isinstance(error, errors.SchemaLimit)
     assert [problem.path for problem in error.problems] == [
         "$.tools[0].function.parameters.properties.a",
         "$.tools[0].function.parameters",
@@ -86,14 +80,16 @@ def test_under_moves_every_path_and_keeps_the_class() -> None:
     assert error.path == error.problems[0].path
 
 
-@pytest.mark.parametrize("leaf", [UnsupportedSchema, InvalidSchema, UnsatisfiableSchema])
+@pytest.mark.parametrize(
+    "leaf", [errors.UnsupportedSchema, errors.InvalidSchema, errors.UnsatisfiableSchema]
+)
 def test_a_schema_error_crosses_processes(
-    leaf: type[InvalidSchema | UnsatisfiableSchema | UnsupportedSchema],
+    leaf: type[errors.InvalidSchema | errors.UnsatisfiableSchema | errors.UnsupportedSchema],
 ) -> None:
     copy = pickle.loads(pickle.dumps(leaf(PROBLEMS)))  # noqa: S301 - our own bytes
     assert (type(copy), copy.problems, str(copy)) == (leaf, PROBLEMS, str(leaf(PROBLEMS)))
 
 
 def test_a_request_error_crosses_processes() -> None:
-    copy = pickle.loads(pickle.dumps(InvalidTools("$.tools", "no")))  # noqa: S301 - likewise
+    copy = pickle.loads(pickle.dumps(errors.InvalidTools("$.tools", "no")))  # noqa: S301 - likewise
     assert (copy.path, copy.reason) == ("$.tools", "no")

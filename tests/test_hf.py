@@ -9,6 +9,7 @@ import jsonschema
 import pytest
 
 from tests import dialect_cases
+from tests.support.cases import parametrized
 from tests.vocabularies import section, small, write
 
 torch = pytest.importorskip("torch")
@@ -131,16 +132,7 @@ def check(served: Enforcer, request: dict[str, Any], prompt: list[int], ids: lis
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "options",
-    [
-        {"do_sample": False},
-        {"do_sample": True, "temperature": 1.0},
-        {"do_sample": True, "temperature": 5.0, "top_k": 0},
-        {"do_sample": True, "top_p": 0.5},
-    ],
-    ids=["greedy", "sampling", "hot", "nucleus"],
-)
+@parametrized("cases/hf.toml", "options")
 def test_every_call_of_a_batch_is_valid(
     model: LlamaForCausalLM, served: Enforcer, options: dict[str, Any]
 ) -> None:

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.support.cases import parametrized
+
 pytest.importorskip("rich")
 
 from bench.demo.leaderboard import __main__ as command
@@ -84,19 +86,7 @@ def test_functions_are_declared_as_tools() -> None:
     assert (body["tool_choice"], body["temperature"]) == ("required", 0)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "right"),
-    [
-        (['{"a": 1}'], True),
-        (['{"a": 2}'], True),
-        (['{"a": 3}'], False),
-        (['{"a": 1.0}'], False),
-        (['{"a": 1}', '{"a": 1}'], False),
-        (['{"a": 1'], False),
-        (["[1]"], False),
-        ([], False),
-    ],
-)
+@parametrized("cases/leaderboard.toml", "calls")
 def test_the_checker_judges_calls(arguments: list[str], *, right: bool) -> None:
     published_questions("simple_python")
     calls = [ChatCall("id", "math_add", each) for each in arguments]

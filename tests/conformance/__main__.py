@@ -20,16 +20,7 @@ from collections import Counter
 
 from enforcer.engines import load
 from enforcer.vocabulary import Vocabulary
-from tests.conformance.harness import (
-    EXPECTED,
-    Case,
-    Outcome,
-    Verdict,
-    all_cases,
-    expected,
-    is_step_back,
-    judge,
-)
+from tests.conformance import harness
 from tests.shared_data import shared
 
 
@@ -44,24 +35,24 @@ def main() -> int:
         shared("kimi", "tiktoken.model"), shared("kimi", "tokenizer_config.json")
     )
     engine = load("machine", vocabulary)
-    before = expected()
+    before = harness.expected()
     counts: dict[str, Counter[str]] = {}
     tests: dict[str, Counter[str]] = {}
     back: list[str] = []
     seconds: list[tuple[float, str]] = []
     after = dict(before)
-    for case in all_cases():
+    for case in harness.all_cases():
         if arguments.only not in case.id:
             continue
         begun = time.perf_counter()
-        outcome = judge(case, engine, vocabulary)
+        outcome = harness.judge(case, engine, vocabulary)
         seconds.append((time.perf_counter() - begun, case.id))
         source = case.id.split("/")[0]
         counts.setdefault(source, Counter())[outcome.verdict.value] += 1
         tests.setdefault(source, Counter()).update(_tests(case, outcome))
-        if is_step_back(before, case.id, outcome.verdict):
+        if harness.is_step_back(before, case.id, outcome.verdict):
             back.append(f"{case.id}: {outcome.verdict.value}: {outcome.detail}")
-        if outcome.verdict is Verdict.RIGHT:
+        if outcome.verdict is harness.Verdict.RIGHT:
             after.pop(case.id, None)
         else:
             after[case.id] = (outcome.verdict.value, outcome.detail[:200])
@@ -71,27 +62,27 @@ def main() -> int:
     print("slowest:", [(f"{s:.1f} s", name) for s, name in sorted(seconds)[-5:]])  # noqa: T201
     print("\n".join(f"STEP BACK {each}" for each in back))  # noqa: T201
     if arguments.record or (arguments.update and not back):
-        EXPECTED.write_text(json.dumps(after, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        harness.EXPECTED.write_text(json.dumps(after, indent=1, ensure_ascii=False) + "\n", "utf-8")
     return 1 if back and not arguments.record else 0
 
 
-def _tests(case: Case, outcome: Outcome) -> dict[str, int]:
+def _tests(case: harness.Case, outcome: harness.Outcome) -> dict[str, int]:
     """Count the tests of one case by what became of them."""
-    if outcome.verdict in (Verdict.REFUSED, Verdict.UNSATISFIABLE):
+    if outcome.verdict in (harness.Verdict.REFUSED, harness.Verdict.UNSATISFIABLE):
         return {outcome.verdict.value: len(case.tests)}
-    if outcome.verdict is Verdict.DEVIATION:
+    if outcome.verdict is harness.Verdict.DEVIATION:
         others = len(case.tests) - outcome.right
-        return {Verdict.RIGHT.value: outcome.right, Verdict.DEVIATION.value: others}
-    return {Verdict.RIGHT.value: outcome.right, "wrong": len(case.tests) - outcome.right}
+        return {harness.Verdict.RIGHT.value: outcome.right, harness.Verdict.DEVIATION.value: others}
+    return {harness.Verdict.RIGHT.value: outcome.right, "wrong": len(case.tests) - outcome.right}
 
 
 def _summary(counter: Counter[str]) -> str:
     total = counter.total()
     if not total:
         return "none"
-    right = counter[Verdict.RIGHT.value]
-    deviating = counter[Verdict.DEVIATION.value]
-    both = right + counter[Verdict.UNSATISFIABLE.value]
+    right = counter[harness.Verdict.RIGHT.value]
+    deviating = counter[harness.Verdict.DEVIATION.value]
+    both = right + counter[harness.Verdict.UNSATISFIABLE.value]
     return (
         f"{total} {dict(counter)} right: {right / total:.2%}, "
         f"with what nothing fits: {both / total:.2%}, "

@@ -9,6 +9,7 @@ from bench.demo import transparency
 from bench.demo.transparency import Markers
 from enforcer.judging.judge import judge
 from enforcer.judging.replies import ChatCall, ChatReply
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -66,17 +67,7 @@ def test_dialogs_that_are_rendered_otherwise_are_not_compared(call_id: str, comp
     assert transparency.compare([body], [plain], [plain], MARKERS).valid == compared
 
 
-@pytest.mark.parametrize(
-    ("more", "compared"),
-    [
-        ({"tool_choice": "auto"}, 1),
-        ({"tool_choice": "none"}, 1),
-        ({"tool_choice": "required"}, 0),
-        ({"tool_choice": {"type": "function", "function": {"name": "f"}}}, 0),
-        ({"tools": [{"function": {"name": "f", "strict": False}}]}, 1),
-        ({"tools": [{"function": {"name": "f", "strict": True}}]}, 0),
-    ],
-)
+@parametrized("demo/cases/transparency.toml", "constrained")
 def test_requests_that_vllm_constrains_by_itself_are_not_compared(
     more: dict[str, Any], compared: int
 ) -> None:

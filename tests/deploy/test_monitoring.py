@@ -18,6 +18,7 @@ from tests import processes
 from tests.promql import Selector, grouped_by, selectors
 from tests.shown import PROCESS, SHOWN
 from tests.snippets import blocks, commands, every
+from tests.support.cases import parametrized
 
 ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
@@ -169,15 +170,7 @@ def test_a_tile_without_data_is_not_green(tile: dict[str, Any]) -> None:
     assert mapped["null"]["color"].startswith("#")
 
 
-@pytest.mark.parametrize(
-    ("title", "alert"),
-    [
-        ("Share of calls that were cut off", "EnforcerCallsCutOff"),
-        ("Mask", "EnforcerMasksSlow"),
-        ("Compile", "EnforcerChecksSlow"),
-        ("Check", "EnforcerChecksSlow"),
-    ],
-)
+@parametrized("deploy/cases/monitoring.toml", "lines")
 def test_a_line_is_drawn_where_the_alert_fires(title: str, alert: str) -> None:
     (panel,) = [panel for panel in PANELS if panel["title"] == title]
     (rule,) = [rule for rule in ALERTS if rule["alert"] == alert]

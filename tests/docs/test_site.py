@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from bench import site
+from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -86,19 +87,7 @@ def test_no_link_leads_nowhere(page: Path) -> None:
     assert not [link for link in links if _wrong(page, link)]
 
 
-@pytest.mark.parametrize(
-    ("link", "wrong"),
-    [
-        ("vllm.md", False),
-        ("vllm.md#front-ends-of-vllms-own", False),
-        ("#you-use-the-library", False),
-        ("reference/turns.md#enforcer.Matcher", False),
-        ("reference/turns.md#enforcer.Nothing", True),
-        ("nowhere.md", True),
-        ("vllm.md#nowhere", True),
-        ("../README.md", True),
-    ],
-)
+@parametrized("docs/cases/site.toml", "links")
 def test_links_are_followed(link: str, wrong: bool) -> None:
     assert _wrong(DOCS / "index.md", link) is wrong
 
@@ -213,13 +202,6 @@ def test_a_name_is_one_word_of_the_search(name: str) -> None:
     assert words == ["", name, "more", "less"]
 
 
-@pytest.mark.parametrize(
-    ("page", "heading"),
-    [
-        ("troubleshooting.md", '## "Model tried to call unavailable tool"'),
-        ("troubleshooting.md", '## "Missing key at"'),
-        ("production/upgrading.md", "# How to upgrade"),
-    ],
-)
+@parametrized("docs/cases/site.toml", "headings")
 def test_what_users_ask_is_a_heading(page: str, heading: str) -> None:
     assert heading in (DOCS / page).read_text().splitlines()

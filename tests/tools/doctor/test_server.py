@@ -11,7 +11,7 @@ import pytest
 
 from enforcer.request import carrier, spec_text
 from enforcer.request.carrier import REQUIRES
-from enforcer.tools.doctor import CheckStatus, probes, server
+from enforcer.tools.doctor import CheckResult, CheckStatus, probes, server
 from enforcer.tools.doctor.answers import processes
 from enforcer.tools.verify.client import Endpoint
 from enforcer.vllm.config import names
@@ -68,6 +68,18 @@ def statuses(answer: Callable[..., Any], **options: Any) -> list[CheckStatus]:
         return [check.status for check in server.checks(Endpoint.at(fake.url))]
 
 
+def checked(
+    answer: Callable[..., Any], more: str = "", *, require_all: bool = False
+) -> list[CheckResult]:
+    """Return the checks of a server whose metrics show that the plugin is loaded."""
+    with serving(answer, metrics=shown(front=1, engine=1) + more) as fake:
+        return list(server.checks(Endpoint.at(fake.url), require_all=require_all))
+
+
+def caveats(checks: list[CheckResult]) -> list[str]:
+    return [check.caveat for check in checks if check.caveat]
+
+
 def test_an_enforced_server() -> None:
     assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 9
 
@@ -104,13 +116,10 @@ def test_a_server_that_does_not_refuse_is_not_enforced(
 def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
     refusals: dict[str, Any], word: str, done: str
 ) -> None:
-    with serving(answers(refusals), metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(Endpoint.at(fake.url)))
+    checks = checked(answers(refusals))
     assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 6
     assert f"ENFORCER_ON_UNSUPPORTED={word}" in checks[2].found
-    assert [check.caveat for check in checks if check.caveat] == [
-        f"schemas that cannot be enforced exactly are {done}"
-    ]
+    assert caveats(checks) == [f"schemas that cannot be enforced exactly are {done}"]
 
 
 @pytest.mark.slow
@@ -271,8 +280,7 @@ def test_whether_calls_end_in_time_is_told(answer: Any, status: CheckStatus, sai
         found: tuple[int, Any] = answers()(body)
         return found
 
-    with serving(other, metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(Endpoint.at(fake.url), require_all=True))
+    checks = checked(other, require_all=True)
     [found] = [check for check in checks if check.name == "call at `max_tokens`"]
     assert (found.status, found.caveat) == (status, "")
     assert said in found.found
@@ -327,9 +335,7 @@ def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
         carried = [field in body for body in fake.bodies[-3:]]
     assert [check.status for check in checks] == [OK, NOTE] + [OK] * (number - 2)
     assert said in checks[1].found
-    assert [check.caveat for check in checks if check.caveat] == [
-        "only requests that ask for it are enforced"
-    ]
+    assert caveats(checks) == ["only requests that ask for it are enforced"]
     assert carried == [True] * 3
 
 
@@ -338,8 +344,7 @@ def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
 def test_a_server_that_enforces_by_request_is_not_well_where_all_requests_are_meant(
     field: str, loaded: bool
 ) -> None:
-    with serving(by_request(field), metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(Endpoint.at(fake.url), require_all=True))
+    checks = checked(by_request(field), require_all=True)
     # The others are tried all the same: it enforces what asks.
     assert [check.status for check in checks[:6]] == [OK, BAD, OK, OK, OK, OK]
     assert "--tool-call-parser NAME_enforced" in checks[1].mend
@@ -348,8 +353,7 @@ def test_a_server_that_enforces_by_request_is_not_well_where_all_requests_are_me
 
 
 def test_a_server_that_enforces_every_request_is_well_where_all_are_meant() -> None:
-    with serving(answers(RELAX), metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(Endpoint.at(fake.url), require_all=True))
+    checks = checked(answers(RELAX), require_all=True)
     assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 6
 
 
@@ -378,14 +382,11 @@ def test_whether_a_request_may_switch_it_off_is_told(
         found: tuple[int, Any] = answers()(body)
         return found
 
-    with serving(answer, metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(Endpoint.at(fake.url), require_all=True))
+    checks = checked(answer, require_all=True)
     found = next(check for check in checks if check.name == "switching enforcement off")
     assert found.status is status
     assert said in found.found
-    assert [check.caveat for check in checks if check.caveat] == (
-        ["requests may switch it off"] if status is NOTE else []
-    )
+    assert caveats(checks) == (["requests may switch it off"] if status is NOTE else [])
 
 
 REQUIRED = (400, {"error": {"message": f"{REQUIRES}, and this one brings no tools", "code": 400}})
@@ -400,18 +401,14 @@ def test_a_server_that_refuses_what_does_not_ask_serves_nothing_unenforced(
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         return by_request(field)(body) if field in body else REQUIRED
 
-    with serving(answer, metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(Endpoint.at(fake.url), require_all=require_all))
+    checks = checked(answer, require_all=require_all)
     assert [check.status for check in checks] == [OK, NOTE] + [OK] * (number - 2)
     assert "ENFORCER_REQUIRE" in checks[1].found
-    assert [check.caveat for check in checks if check.caveat] == [
-        "requests that do not ask are refused"
-    ]
+    assert caveats(checks) == ["requests that do not ask are refused"]
 
 
 def test_a_server_that_refuses_what_asks_as_well_is_not_well() -> None:
-    with serving(lambda _: REQUIRED, metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(Endpoint.at(fake.url)))
+    checks = checked(lambda _: REQUIRED)
     assert [check.status for check in checks] == [OK, BAD]
     assert REQUIRES in checks[1].found
 
@@ -419,8 +416,7 @@ def test_a_server_that_refuses_what_asks_as_well_is_not_well() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("field", ["structured_outputs", "vllm_xargs"])
 def test_a_server_that_enforces_by_request_may_isolate(field: str) -> None:
-    with serving(by_request(field, ALWAYS), metrics=shown(front=1, engine=1)) as fake:
-        checks = list(server.checks(Endpoint.at(fake.url)))
+    checks = checked(by_request(field, ALWAYS))
     assert [check.status for check in checks[:5]] == [OK, NOTE, NOTE, OK, OK]
 
 
@@ -458,7 +454,6 @@ def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
 @pytest.mark.slow
 @parametrized("tools/doctor/cases/server.toml", "parsers")
 def test_the_parser_is_named_where_the_metrics_tell_the_format(told: str, parser: str) -> None:
-    with serving(answers({}), metrics=shown(front=1, engine=1) + told) as fake:
-        checks = list(server.checks(Endpoint.at(fake.url)))
+    checks = checked(answers({}), told)
     assert f"--tool-call-parser {parser}" in checks[1].mend
     assert "run `enforcer doctor` where the server runs" in checks[1].mend
