@@ -5,10 +5,13 @@ Owns: them, and starting one. Must not know: what is said of them.
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import enforcer
 from enforcer.tools.explain import explained
+from tests.support.cases import load
+from tests.support.tools import tool
 from tests.vocabularies import write
 from tests.walks import V
 
@@ -18,21 +21,8 @@ if TYPE_CHECKING:
     from enforcer.tools.explain import ExplainedMatcher
 
 
-WEATHER = {
-    "type": "object",
-    "properties": {
-        "city": {"type": "string", "minLength": 1},
-        "unit": {"enum": ["c", "f"]},
-        "tags": {"type": "array", "items": {"$ref": "#/$defs/tag"}, "maxItems": 2},
-    },
-    "required": ["city"],
-    "additionalProperties": False,
-    "$defs": {"tag": {"enum": ["a", "b", 1, 12]}},
-}
-TOOLS = [
-    {"type": "function", "function": {"name": "get_weather", "parameters": WEATHER}},
-    {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}},
-]
+WEATHER = json.loads(load("cases/explained.toml")["weather"])
+TOOLS = [tool("get_weather", WEATHER), tool("get", {"type": "object"})]
 SECTION = "<|tool_calls_section_begin|>"
 HEADER = SECTION + "<|tool_call_begin|>functions."
 ARGUMENTS = HEADER + "get_weather:0<|tool_call_argument_begin|>"

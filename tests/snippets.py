@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests import processes
+from tests.support.tools import tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -30,20 +31,9 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*=")
 # What stands before a comment: quoted or not, and a `#` inside a word is none.
 _TYPED = re.compile(r"""(?:'[^']*'|"(?:\\.|[^"\\])*"|\\.|(?<=\S)#|[^'"\\#])*""", re.DOTALL)
 _BETWEEN = frozenset({"|", "||", "&", "&&", ";"})
-TOOLS = [
-    {
-        "type": "function",
-        "function": {
-            "name": "get_weather",
-            "parameters": {
-                "type": "object",
-                "properties": {"city": {"enum": ["Paris", "Rome"]}},
-                "required": ["city"],
-                "additionalProperties": False,
-            },
-        },
-    }
-]
+_CITY = {"city": {"enum": ["Paris", "Rome"]}}
+_WEATHER = {"type": "object", "properties": _CITY, "required": ["city"]}
+TOOLS = [tool("get_weather", {**_WEATHER, "additionalProperties": False})]
 MESSAGES = [{"role": "user", "content": "What is the weather in Paris?"}]
 PROMPT = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
 

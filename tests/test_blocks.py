@@ -208,25 +208,6 @@ def test_what_others_publish_is_installed_as_the_module_says() -> None:
 
 # A log of a server whose engine ends, as vLLM writes it; what we say is as on the page on logs.
 _PREFIX = "(APIServer pid=7) WARNING 11-24 06:50:09 [metrics.py:74] "
-_ENDED = """\
-(APIServer pid=7) INFO:     127.0.0.1:4711 - "GET /health HTTP/1.1" 200 OK
-(EngineCore pid=8) INFO 11-24 06:50:10 [core.py:1450] EngineCore is ready.
-(EngineCore_DP1 pid=9) ERROR 11-24 06:50:11 [core.py:1512] EngineCore encountered a fatal error.
-(EngineCore pid=8) ERROR 11-24 06:50:11 [core.py:1512] Traceback (most recent call last):
-(APIServer pid=7) ERROR 11-24 06:50:11 [async_llm.py:700] EngineDeadError: EngineCore encountered
-"""
-_POD = """\
-    Port:           8000/TCP
-    State:          Running
-      Started:      Tue, 24 Nov 2026 06:51:02 +0000
-    Last State:     Terminated
-      Reason:       OOMKilled
-      Exit Code:    137
-      Started:      Tue, 24 Nov 2026 05:10:44 +0000
-      Finished:     Tue, 24 Nov 2026 06:51:00 +0000
-    Ready:          True
-    Restart Count:  1
-"""
 # What cannot be asked here, and the file that has a text of the kind.
 _ASKED = (
     (r"kubectl logs [^|]*", "server.log"),
@@ -252,8 +233,8 @@ def test_filters_find_something(line: str, tmp_path: Path) -> None:
     (refused,) = (each for each in said.splitlines() if "enforcer: refused" in each)
     again = refused.replace("order-4711", "order-4712")
     log = "".join(f"{_PREFIX}{each}\n" for each in (*said.splitlines(), again))
-    (tmp_path / "server.log").write_text(log + _ENDED)
-    (tmp_path / "pod.txt").write_text(_POD)
+    (tmp_path / "server.log").write_text(log + _CASES["ended"])
+    (tmp_path / "pod.txt").write_text(_CASES["pod"])
     (tmp_path / "metrics.txt").write_text(shown.text())
     (row,) = (row for row in _CASES["filters"] if row["word"] in line)
     typed = line

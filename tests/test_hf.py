@@ -9,7 +9,8 @@ import jsonschema
 import pytest
 
 from tests import dialect_cases
-from tests.support.cases import parametrized
+from tests.support.cases import parametrized, schemas
+from tests.support.tools import tool
 from tests.vocabularies import section, small, write
 
 torch = pytest.importorskip("torch")
@@ -33,23 +34,8 @@ if TYPE_CHECKING:
 V = small()
 PAD, STOP = V.control("[PAD]"), V.control("<|im_end|>")
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
-SCHEMAS = {
-    "get_weather": {
-        "type": "object",
-        "properties": {
-            "unit": {"enum": ["C", "F"]},
-            "days": {"type": "integer", "minimum": 1, "maximum": 9},
-            "flags": {"type": "array", "items": {"type": "boolean"}, "maxItems": 2},
-        },
-        "required": ["unit", "days"],
-        "additionalProperties": False,
-    },
-    "get": {"type": "object", "properties": {}, "additionalProperties": False},
-}
-TOOLS = [
-    {"type": "function", "function": {"name": name, "parameters": schema}}
-    for name, schema in SCHEMAS.items()
-]
+SCHEMAS = schemas("cases/hf.toml")
+TOOLS = [tool(name, schema) for name, schema in SCHEMAS.items()]
 MESSAGES = [{"role": "assistant", "tool_calls": [{"function": {"name": "gone"}}] * 2}]
 # Each row another request, its prompt of another length.
 REQUESTS: list[tuple[dict[str, Any], str]] = [

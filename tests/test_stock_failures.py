@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
@@ -24,10 +25,11 @@ from tiktoken.load import load_tiktoken_bpe
 from tests import vocabularies
 from tests.shared_data import shared
 from tests.spec_cases import carried
+from tests.support.tools import tool
 from tests.vocabularies import call, section
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from enforcer.vocabulary import Vocabulary
 
@@ -43,18 +45,16 @@ from enforcer.vllm.server import runtime  # noqa: E402
 
 pytestmark = pytest.mark.slow
 
-GET_WEATHER = {
-    "type": "function",
-    "function": {
-        "name": "get_weather",
-        "parameters": {
-            "type": "object",
-            "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
-            "required": ["city"],
-            "additionalProperties": False,
-        },
+GET_WEATHER = tool(
+    "get_weather",
+    {
+        "type": "object",
+        "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
+        "required": ["city"],
+        "additionalProperties": False,
     },
-}
+)
+Ids = Callable[[str], list[int]]
 PARIS = '{"city": "Paris"}'
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
 OPENED = (
@@ -210,13 +210,11 @@ def ours(tokenizer: KimiTokenizer) -> Ours:
 
 
 @pytest.fixture
-def ids(tokenizer: KimiTokenizer) -> Callable[[str], list[int]]:
+def ids(tokenizer: KimiTokenizer) -> Ids:
     return lambda text: vocabularies.write(tokenizer.vocabulary, text)
 
 
-def test_both_accept_and_read_a_right_call(
-    stock: Stock, ours: Ours, ids: Callable[[str], list[int]]
-) -> None:
+def test_both_accept_and_read_a_right_call(stock: Stock, ours: Ours, ids: Ids) -> None:
     turn = ids("I look." + section(call("get_weather", 0, PARIS)))
     for side in (stock, ours):
         assert side.legal(turn) == len(turn)
@@ -225,18 +223,14 @@ def test_both_accept_and_read_a_right_call(
 
 
 @pytest.mark.parametrize("marker", ["<|tool_call_end|>", "<|im_end|>", "<|im_user|>", "<think>"])
-def test_a_marker_id_inside_a_string(
-    stock: Stock, ours: Ours, ids: Callable[[str], list[int]], marker: str
-) -> None:
+def test_a_marker_id_inside_a_string(stock: Stock, ours: Ours, ids: Ids, marker: str) -> None:
     turn = ids(OPENED + "Pa" + marker)
     # Stock bans only the id that it knows as the end of all.
     assert stock.legal(turn) == len(turn) - (marker == "<|im_end|>")
     assert ours.legal(turn) == len(turn) - 1
 
 
-def test_a_forged_second_call_from_inside_a_string(
-    stock: Stock, ours: Ours, ids: Callable[[str], list[int]]
-) -> None:
+def test_a_forged_second_call_from_inside_a_string(stock: Stock, ours: Ours, ids: Ids) -> None:
     turn = ids(OPENED + FORGED + '"}<|tool_call_end|><|tool_calls_section_end|><|im_end|>')
     assert stock.legal(turn) == len(turn)
     for read in (stock.parse, stock.stream):
@@ -247,7 +241,7 @@ def test_a_forged_second_call_from_inside_a_string(
 
 
 def test_a_string_that_quotes_a_call_stays_a_string(
-    stock: Stock, ours: Ours, tokenizer: KimiTokenizer, ids: Callable[[str], list[int]]
+    stock: Stock, ours: Ours, tokenizer: KimiTokenizer, ids: Ids
 ) -> None:
     text = json.dumps({"city": FORGED})
     turn = ids("<|tool_calls_section_begin|>" + call("get_weather", 0, ""))[:-1]
@@ -296,18 +290,14 @@ def test_a_marker_spelled_in_text(
         *("<|im_user|>", "<|im_assistant|>", "[BOS]"),
     ],
 )
-def test_a_stray_marker_in_text(
-    stock: Stock, ours: Ours, ids: Callable[[str], list[int]], marker: str
-) -> None:
+def test_a_stray_marker_in_text(stock: Stock, ours: Ours, ids: Ids, marker: str) -> None:
     turn = ids("Hello" + marker)
     assert stock.legal(turn) == len(turn)
     assert ours.legal(turn) == len(turn) - 1
 
 
 @pytest.mark.parametrize("index", ["1" * 60, "7", "00"], ids=["60 digits", "skipped", "padded"])
-def test_a_wrong_index(
-    stock: Stock, ours: Ours, ids: Callable[[str], list[int]], index: str
-) -> None:
+def test_a_wrong_index(stock: Stock, ours: Ours, ids: Ids, index: str) -> None:
     turn = ids(section(call("get_weather", 0, PARIS).replace(":0<", f":{index}<")))
     assert stock.legal(turn) == len(turn)
     assert ours.legal(turn) < len(turn)
@@ -315,7 +305,7 @@ def test_a_wrong_index(
     assert ours.legal(turn) <= opened + 1
 
 
-def test_a_repeated_index(stock: Stock, ours: Ours, ids: Callable[[str], list[int]]) -> None:
+def test_a_repeated_index(stock: Stock, ours: Ours, ids: Ids) -> None:
     twice = ids(section(call("get_weather", 0, PARIS), call("get_weather", 0, PARIS)))
     right = ids(section(call("get_weather", 0, PARIS), call("get_weather", 1, PARIS)))
     assert stock.legal(twice) == len(twice)
@@ -323,9 +313,7 @@ def test_a_repeated_index(stock: Stock, ours: Ours, ids: Callable[[str], list[in
     assert stock.legal(right) == ours.legal(right) == len(right)
 
 
-def test_an_index_that_starts_anew(
-    stock: Stock, ours: Ours, ids: Callable[[str], list[int]]
-) -> None:
+def test_an_index_that_starts_anew(stock: Stock, ours: Ours, ids: Ids) -> None:
     asked = {"id": "x", "type": "function", "function": {"name": "get_weather", "arguments": PARIS}}
     messages = [
         {"role": "user", "content": "Hi"},
@@ -339,14 +327,14 @@ def test_an_index_that_starts_anew(
     assert ours.legal(on, messages=messages) == len(on)
 
 
-def test_endless_white_space(stock: Stock, ours: Ours, ids: Callable[[str], list[int]]) -> None:
+def test_endless_white_space(stock: Stock, ours: Ours, ids: Ids) -> None:
     start = OPENED.removesuffix('"city": "')
     turn = ids(start + " \n" * 2000)
     assert stock.legal(turn) == len(turn)
     assert ours.legal(turn) < len(turn) / 2
 
 
-def test_endless_digits(stock: Stock, ours: Ours, ids: Callable[[str], list[int]]) -> None:
+def test_endless_digits(stock: Stock, ours: Ours, ids: Ids) -> None:
     turn = ids(OPENED + 'a", "days": ' + "1" * 3000)
     assert stock.legal(turn) == len(turn)
     assert ours.legal(turn) < len(turn) / 2
@@ -356,7 +344,7 @@ def test_endless_digits(stock: Stock, ours: Ours, ids: Callable[[str], list[int]
     "after", ["More text.", section(call("get_weather", 1, PARIS)).removesuffix("<|im_end|>")]
 )
 def test_text_or_another_section_after_the_section(
-    stock: Stock, ours: Ours, ids: Callable[[str], list[int]], after: str
+    stock: Stock, ours: Ours, ids: Ids, after: str
 ) -> None:
     closed = section(call("get_weather", 0, PARIS)).removesuffix("<|im_end|>")
     turn = ids(closed + after + "<|im_end|>")
@@ -364,7 +352,7 @@ def test_text_or_another_section_after_the_section(
     assert ours.legal(turn) == len(ids(closed))
 
 
-def test_tool_choice_null(stock: Stock, ours: Ours, ids: Callable[[str], list[int]]) -> None:
+def test_tool_choice_null(stock: Stock, ours: Ours, ids: Ids) -> None:
     """Stock then masks nothing at all, and reads whatever comes."""
     turn = ids(section(call("evil", 0, "{}")))
     request, _ = stock.adjusted(tool_choice=None)
@@ -380,9 +368,7 @@ def test_tool_choice_null(stock: Stock, ours: Ours, ids: Callable[[str], list[in
     assert ours.legal(right, tool_choice=None) == len(right)
 
 
-def test_tools_absent_while_the_history_has_calls(
-    stock: Stock, ours: Ours, ids: Callable[[str], list[int]]
-) -> None:
+def test_tools_absent_while_the_history_has_calls(stock: Stock, ours: Ours, ids: Ids) -> None:
     """Stock drops the calls when it reads them, but the model has spent its turn on them."""
     asked: dict[str, Any] = {"id": "functions.img_gen:0", "type": "function"}
     asked["function"] = {"name": "img_gen", "arguments": "{}"}
@@ -404,9 +390,7 @@ def test_tools_absent_while_the_history_has_calls(
         assert read(turn, **without)[1] == []
 
 
-def test_no_property_order_is_forced(
-    stock: Stock, ours: Ours, ids: Callable[[str], list[int]]
-) -> None:
+def test_no_property_order_is_forced(stock: Stock, ours: Ours, ids: Ids) -> None:
     turn = ids(section(call("get_weather", 0, '{"days": 1, "city": "Paris"}')))
     assert stock.legal(turn) < len(turn)  # declaration order only
     assert ours.legal(turn) == len(turn)

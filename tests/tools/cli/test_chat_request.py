@@ -9,48 +9,14 @@ import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.tools.cli import chat_request
-from tests.support.cases import parametrized
+from tests.support.cases import parametrized, schemas
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 TEXT = {"type": "object", "required": ["a"]}
-CHAT: dict[str, Any] = {
-    "messages": [
-        {"role": "user", "content": "Hi."},
-        {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "get"}}]},
-    ],
-    "tools": [{"type": "function", "function": {"name": "get", "parameters": SCHEMA}}],
-    "tool_choice": {"type": "function", "function": {"name": "get"}},
-    "parallel_tool_calls": False,
-    "response_format": {"type": "json_schema", "json_schema": {"name": "x", "schema": TEXT}},
-}
-MESSAGES: dict[str, Any] = {
-    "messages": [
-        {"role": "user", "content": "Hi."},
-        {
-            "role": "assistant",
-            "content": [
-                {"type": "text", "text": "Well."},
-                {"type": "tool_use", "id": "c1", "name": "get", "input": {}},
-            ],
-        },
-    ],
-    "tools": [{"name": "get", "input_schema": SCHEMA}],
-    "tool_choice": {"type": "tool", "name": "get", "disable_parallel_tool_use": True},
-    "output_config": {"format": {"type": "json_schema", "schema": TEXT}},
-}
-RESPONSES: dict[str, Any] = {
-    "input": [
-        {"role": "user", "content": "Hi."},
-        {"type": "function_call", "call_id": "c1", "name": "get", "arguments": "{}"},
-    ],
-    "tools": [{"type": "function", "name": "get", "parameters": SCHEMA}],
-    "tool_choice": {"type": "function", "name": "get"},
-    "parallel_tool_calls": False,
-    "text": {"format": {"type": "json_schema", "name": "x", "schema": TEXT}},
-}
+CHAT, MESSAGES, RESPONSES = schemas("tools/cli/cases/chat_request.toml", "requests").values()
 
 
 def read(folder: Path, value: Any, choice: str | None = None) -> chat_request.ChatRequest:

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from enforcer.tools import cli
 from tests.shared_data import shared
+from tests.support.cases import schemas
 from tests.tools.cli.declared import EXACT, UNIQUE, chat
 
 if TYPE_CHECKING:
@@ -20,21 +21,7 @@ if TYPE_CHECKING:
 IMPOSSIBLE = {"type": "object", "properties": {"a": False}, "required": ["a"]}
 
 
-FORMS = {
-    "a schema": EXACT,
-    "a boolean": True,
-    "an empty schema": {},
-    "a tool": chat("f"),
-    "a list of tools": [chat("f"), chat("g")],
-    "flat tools": [{"type": "function", "name": "f", "parameters": EXACT}],
-    "Anthropic's tools": [{"name": "f", "input_schema": EXACT}],
-    "a chat request": {"messages": [], "tools": [chat("f")]},
-    "an MCP result": {"tools": [{"name": "f", "inputSchema": EXACT}]},
-    "an MCP answer": {"jsonrpc": "2.0", "id": 1, "result": {"tools": [{"name": "f",
-                      "inputSchema": EXACT}], "nextCursor": "x"}},
-    "a list of schemas": [EXACT, {"type": "string"}],
-    "a tool without parameters": {"type": "function", "function": {"name": "f"}},
-}  # fmt: skip
+FORMS = schemas("tools/cli/cases/check.toml", "forms")
 
 
 @pytest.mark.parametrize("value", FORMS.values(), ids=FORMS)

@@ -7,6 +7,7 @@ import pytest
 from enforcer.documents import Document
 from enforcer.schema import Root
 from enforcer.tools.cli.declarations import Declarations, find
+from tests.support.cases import schemas
 
 TOOL = {"name": "f", "inputSchema": {"type": "object"}}
 USER = {"role": "user", "content": "hi"}
@@ -16,18 +17,8 @@ def found(value: Any) -> Declarations:
     return find(Document(value, "file:1"))
 
 
-WITHOUT_TOOLS = {
-    "a chat request": {"model": "m", "messages": [USER]},
-    "with null for tools": {"model": "m", "messages": [USER], "tools": None},
-    "with no tool in the list": {"model": "m", "messages": [USER], "tools": []},
-    "a Responses request": {"model": "m", "input": "hi"},
-    "with items": {"model": "m", "input": [USER], "tools": None},
-    "a Messages request": {"model": "m", "max_tokens": 9, "system": "x", "messages": [USER]},
-    "a completions request": {"model": "m", "prompt": "hi"},
-    "with hosted tools alone": {"model": "m", "input": "hi", "tools": [{"type": "web_search"}]},
-    "recorded": {"request": {"model": "m", "messages": [USER]}, "response": {"choices": []}},
-    "of a batch": {"custom_id": "1", "body": {"model": "m", "input": "hi"}},
-}
+WITHOUT_TOOLS = schemas("tools/cli/cases/declarations.toml", "without_tools")
+SCHEMAS = schemas("tools/cli/cases/declarations.toml")
 
 
 @pytest.mark.parametrize("value", WITHOUT_TOOLS.values(), ids=WITHOUT_TOOLS)
@@ -42,14 +33,6 @@ def test_functions_of_a_chat_are_no_tools() -> None:
     )
     assert found(chat | {"functions": []}) == Declarations("file:1", without_tools=1)
     assert found({"tools": [TOOL], "functions": [TOOL]}).functions == []  # no request
-
-
-SCHEMAS = {
-    "of messages": {"type": "object", "properties": {"messages": {}}, "messages": []},
-    "of an input": {"type": "string", "input": "text"},
-    "of a prompt and a model": {"properties": {"prompt": {}, "model": {}}, "prompt": "x"},
-    "with a title alone": {"title": "prompt"},
-}
 
 
 @pytest.mark.parametrize("value", SCHEMAS.values(), ids=SCHEMAS)

@@ -2,58 +2,24 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from tests.dialect_cases import served, vocabulary
 from tests.explained_turns import start
-from tests.support.cases import parametrized
+from tests.support.cases import load, parametrized
 from tests.vocabularies import feed, write
 
 if TYPE_CHECKING:
     from enforcer.tools.explain.turn import ExplainedMatcher
 
 
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "city": {"type": "string"},
-        "unit": {"enum": ["c", "f"]},
-        "n": {"type": "integer", "minimum": 3},
-        "o": {
-            "type": "object",
-            "properties": {"x": {"enum": ["p", "q"]}},
-            "additionalProperties": False,
-        },
-        "mixed": {"enum": ["5", 5, None, "x"]},
-    },
-    "required": ["city"],
-    "additionalProperties": False,
-}
+_CASES = load("tools/explain/cases/laid_out.toml")
+SCHEMA = json.loads(_CASES["schema"])
+CALLS, PAIRS, ENDS = (_CASES[name] for name in ("calls", "pairs", "ends"))
 TOOLS = [{"type": "function", "function": {"name": "get", "parameters": SCHEMA}}]
-K3_CALL = '<|open|>tools<|sep|><|open|>call tool="get" index="1"<|sep|>'
-CALLS = {
-    "kimi_k3": "<|close|>response<|sep|>" + K3_CALL,
-    "glm45": "<tool_call>get",
-    "qwen3_coder": "<tool_call>\n<function=get>\n",
-    "minimax_m2": '<minimax:tool_call>\n<invoke name="get">\n',
-    "pythonic": "[get(",
-    "llama4_pythonic": "[get(",
-}
-# What stands before and behind a value.
-PAIRS = {
-    "kimi_k3": ('<|open|>argument key="{}" type="{}"<|sep|>', "<|close|>argument<|sep|>"),
-    "glm45": ("<arg_key>{}</arg_key><arg_value>", "</arg_value>"),
-    "qwen3_coder": ("<parameter={}>", "</parameter>"),
-    "minimax_m2": ('<parameter name="{}">', "</parameter>"),
-}
-ENDS = {
-    "kimi_k3": '`<|close|>call<|sep|>`, the end of the arguments of "get"',
-    "glm45": "the marker of call end: `</tool_call>`",
-    "qwen3_coder": '`</function>`, the end of the arguments of "get"',
-    "minimax_m2": '`</invoke>`, the end of the arguments of "get"',
-}
 NAMES = ['"city" (required)', '"unit"', '"n"', '"o"', '"mixed"']
 
 
