@@ -13,6 +13,7 @@ import enforcer
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 from tests.support.cases import load
+from tests.support.tools import tool
 from tests.vocabularies import PIECES, feed, write
 
 if TYPE_CHECKING:
@@ -61,10 +62,7 @@ def opening(name: str) -> list[int]:
 
 
 CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
-TOOLS = [
-    {"type": "function", "function": {"name": name, "parameters": CLOSED}}
-    for name in ("get", "get_weather", "a")
-]
+TOOLS = [tool(name, CLOSED) for name in ("get", "get_weather", "a")]
 
 
 def at(

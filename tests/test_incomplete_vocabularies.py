@@ -16,6 +16,7 @@ from enforcer.errors import InvalidSchema, InvalidTools, InvalidVocabulary, Unsu
 from enforcer.regex.charset import ALL
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.support.tools import tool
 from tests.vocabularies import legal
 from tests.walks import examples
 
@@ -49,7 +50,7 @@ def served(name: str, dialect: str = "kimi_k2") -> enforcer.Enforcer:
 
 
 def _tool(schema: Any, name: str = "f") -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name, "parameters": schema}}
+    return tool(name, schema)
 
 
 def _walk(

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from tests import format_models
+from tests.support.tools import tool
 
 transformers = pytest.importorskip("transformers")
 
@@ -19,7 +20,7 @@ CALL = {
     "type": "function",
     "function": {"name": "w", "arguments": {"a": '"b" & c', "n": 1.5, "o": {"x": [1]}, "z": None}},
 }
-TOOL = {"type": "function", "function": {"name": "w", "parameters": {"type": "object"}}}
+TOOL = tool("w", {"type": "object"})
 DIALOG = [
     {"role": "system", "tools": [TOOL]},
     {"role": "user", "content": "Hi <|close|>"},

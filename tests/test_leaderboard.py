@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.support.cases import parametrized
+from tests.support.tools import tool
 
 pytest.importorskip("rich")
 
@@ -26,17 +27,9 @@ from tests.vocabularies import small
 if TYPE_CHECKING:
     from pathlib import Path
 
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "math_add",
-        "parameters": {
-            "type": "object",
-            "properties": {"a": {"type": "integer"}},
-            "required": ["a"],
-        },
-    },
-}
+TOOL = tool(
+    "math_add", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+)
 FUNCTION = {
     "name": "math.add",
     "parameters": {"type": "dict", "properties": {"a": {"type": "integer"}}, "required": ["a"]},

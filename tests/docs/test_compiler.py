@@ -17,6 +17,7 @@ from enforcer.schema import compile_schema
 from enforcer.tools.explain.place import Phase
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.support.tools import tool
 from tests.vocabularies import legal
 
 if TYPE_CHECKING:
@@ -55,10 +56,7 @@ def vocabulary() -> Vocabulary:
 
 
 def begun() -> Matcher:
-    tools = [
-        {"type": "function", "function": {"name": name, "parameters": schema}}
-        for name, schema in zip(NAMES, ({}, SCHEMA, {}), strict=True)
-    ]
+    tools = [tool(name, schema) for name, schema in zip(NAMES, ({}, SCHEMA, {}), strict=True)]
     options = enforcer.Options(plain_spelling=True)
     return enforcer.Enforcer(vocabulary(), "hermes", options=options).matcher(tools)
 

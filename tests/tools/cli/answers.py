@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.fake_server import FakeServer, call, reply
+from tests.support.tools import tool
 
 Check = Callable[..., tuple[int, dict[str, Any]]]
 Verify = Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]]
 
 SCHEMAS = [{"type": "integer"}, {"enum": ["a"]}]
 GOOD = {"integer": '{"value": 1}', "enum": '{"value": "a"}'}
-TOOL = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
+TOOL = tool("f", {"type": "object"})
 USER = {"role": "user", "content": "hi"}
 
 

@@ -9,6 +9,7 @@ from enforcer.tools.explain.expecting import ExplainedPosition
 from enforcer.tools.explain.turn import why as reason_of
 from tests.explained_turns import ARGUMENTS, TOOLS, told, turn, why
 from tests.support.cases import parametrized
+from tests.support.tools import tool
 from tests.vocabularies import write
 from tests.walks import V
 
@@ -64,7 +65,7 @@ def test_why_a_name_is_not_legal(text: str, token: str, reason: str) -> None:
 
 
 def test_an_open_object_takes_other_names() -> None:
-    tools = [{"type": "function", "function": {"name": "get_weather", "parameters": OPEN}}]
+    tools = [tool("get_weather", OPEN)]
     matcher = turn(ARGUMENTS + '{"city": "P", "city', tools=tools)
     assert "no declared name" not in why(matcher, '"')
 
@@ -75,7 +76,7 @@ def test_alternatives_are_told_together_until_one_is_out() -> None:
         for kind, values in (("x", [1, 2]), ("y", [3, 4]))
     ]
     schema = {"type": "object", "oneOf": branches}
-    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    tools = [tool("get", schema)]
     begun = ARGUMENTS.replace("get_weather", "get")
     (both,) = turn(begun + '{"v":', tools=tools).expected().options
     assert both.values == ("1", "2", "3", "4")
@@ -93,9 +94,9 @@ def test_strings_that_are_spelled_by_escapes(text: str, words: str) -> None:
 
 def test_there_are_words_for_texts_that_no_budget_holds() -> None:
     tools = [
-        {"type": "function", "function": {"name": "get", "parameters": {
+        tool("get", {
             "type": "object", "properties": {"long": {"type": "string", "minLength": 1_000_000}},
-        }}}
+        })
     ]  # fmt: skip
     begun = ARGUMENTS.replace("get_weather", "get")
     words = ['the value of "long": a string (`minLength` 1000000)']
@@ -109,9 +110,9 @@ def test_shapes_that_are_out_of_question_have_no_words() -> None:
         for kind, least in (("x", 1), ("y", 50))
     ]  # fmt: skip
     tools = [
-        {"type": "function", "function": {"name": "get", "parameters": {
+        tool("get", {
             "type": "object", "properties": {"o": {"type": "object", "anyOf": branches}},
-        }}}
+        })
     ]  # fmt: skip
     begun = ARGUMENTS.replace("get_weather", "get") + '{"o":{"kind":"y","v":'
     (found,) = turn(begun, tools=tools).expected().options
@@ -172,5 +173,5 @@ OTHER = "unlike those before: any string"
 
 @parametrized("tools/explain/cases/arguments.toml", "memory")
 def test_what_takes_a_memory_has_words_too(text: str, words: list[str]) -> None:
-    tools = [{"type": "function", "function": {"name": "f", "parameters": UNIQUE}}]
+    tools = [tool("f", UNIQUE)]
     assert told(turn(ARGUMENTS.replace("get_weather", "f") + text, tools=tools)) == words

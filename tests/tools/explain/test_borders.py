@@ -12,6 +12,7 @@ from enforcer.turn.dialect import Ids
 from tests.dialect_cases import NAMES, opening, served, vocabulary
 from tests.explained_turns import start
 from tests.support.cases import parametrized
+from tests.support.tools import tool
 from tests.vocabularies import feed, legal, write
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ def tools_of(example: Mapping[str, Any]) -> list[dict[str, Any]]:
             properties.setdefault(call["name"], {})[key] = {"enum": [value, "other"]}
         properties.setdefault(call["name"], {})
     return [
-        {"type": "function", "function": {"name": name, "parameters": {
+        tool(name, {
             "type": "object", "properties": each, "additionalProperties": False,
-        }}}
+        })
         for name, each in properties.items()
     ]  # fmt: skip
 
@@ -96,17 +97,14 @@ def test_the_markers_that_are_named_may_be_written(name: str, example: Mapping[s
 
 @pytest.mark.parametrize("name", NAMES)
 def test_how_a_demanded_call_begins(name: str) -> None:
-    tools = [{"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}]
+    tools = [tool("get", {"type": "object"})]
     matcher = start(served(name), tools, "required", prompt_ids=opening(name))
     words = [option.what for option in matcher.expected().options]
     assert any(each.startswith("the marker of") for each in words), words
 
 
 def told(name: str, text: str, **request: Any) -> list[str]:
-    tools = [
-        {"type": "function", "function": {"name": each, "parameters": {"type": "object"}}}
-        for each in ("get", "get_weather")
-    ]
+    tools = [tool(each, {"type": "object"}) for each in ("get", "get_weather")]
     matcher = start(served(name), tools, prompt_ids=opening(name), **request)
     feed(matcher, write(vocabulary(name), text))
     return [option.what for option in matcher.expected().options]

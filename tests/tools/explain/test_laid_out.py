@@ -10,6 +10,7 @@ import pytest
 from tests.dialect_cases import served, vocabulary
 from tests.explained_turns import start
 from tests.support.cases import load, parametrized
+from tests.support.tools import tool
 from tests.vocabularies import feed, write
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _CASES = load("tools/explain/cases/laid_out.toml")
 SCHEMA = json.loads(_CASES["schema"])
 CALLS, PAIRS, ENDS = (_CASES[name] for name in ("calls", "pairs", "ends"))
-TOOLS = [{"type": "function", "function": {"name": "get", "parameters": SCHEMA}}]
+TOOLS = [tool("get", SCHEMA)]
 NAMES = ['"city" (required)', '"unit"', '"n"', '"o"', '"mixed"']
 
 
@@ -114,7 +115,7 @@ def test_the_end_of_a_key_and_values_behind_white_space(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_only_kinds_that_can_be_written_are_named(name: str) -> None:
-    tools = [{"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}]
+    tools = [tool("get", {"type": "object"})]
     matcher = start(served(name), tools)
     feed(matcher, write(vocabulary(name), CALLS[name] + opened(name, "any", "array")))
     (value,) = [x for x in matcher.expected().options if x.what.startswith("the value of")]
@@ -129,7 +130,7 @@ def test_a_string_that_looks_like_json_is_a_string(name: str, text: str) -> None
         "type": "object",
         "properties": {"x": {"type": ["string", "number"]}, "unit": {"enum": ["c", "f"]}},
     }
-    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    tools = [tool("get", schema)]
     matcher = start(served(name), tools)
     feed(matcher, write(vocabulary(name), CALLS[name] + opened(name, "x") + text))
     value, end = matcher.expected().options
@@ -155,9 +156,9 @@ def test_types_that_are_declared_say_what_a_text_is(name: str) -> None:
 
 def test_a_key_that_is_escaped() -> None:
     tools: list[dict[str, Any]] = [
-        {"type": "function", "function": {"name": "get", "parameters": {
+        tool("get", {
             "type": "object", "properties": {'a"&': {"const": 1}}, "additionalProperties": False,
-        }}}
+        })
     ]  # fmt: skip
     matcher = start(served("kimi_k3"), tools)
     for token_id in write(
@@ -176,7 +177,7 @@ def test_pythons_arguments(name: str, text: str, words: list[str]) -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_names_that_are_not_declared(name: str) -> None:
     schema = {"type": "object", "properties": {"unit": {"enum": ["c", "f"]}}}
-    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    tools = [tool("get", schema)]
     for begun, words in (("", '"unit" or any other name'), ("an", "any other name")):
         key = opened(name, "@").split("@")[0] if name in PAIRS else ""
         matcher = start(served(name), tools)

@@ -12,6 +12,7 @@ from enforcer.errors import BudgetTooSmall, EnforcerError
 from enforcer.turn import dialects
 from tests.explained_turns import ARGUMENTS, HEADER, SECTION, TOOLS, start, told, turn, why
 from tests.support.cases import parametrized
+from tests.support.tools import tool
 from tests.vocabularies import feed, write
 from tests.walks import V
 
@@ -42,7 +43,7 @@ def closed(parameters: dict[str, Any], begun: str, dialect: str = "kimi_k2") -> 
     """Start a turn with closed objects, of the 256 bytes and markers."""
     v = enforcer.Vocabulary.of_bytes(dialects.load(dialect).controls)
     e = enforcer.Enforcer(v, dialect, closed_objects=True)
-    m = start(e, [{"type": "function", "function": {"name": "f", "parameters": parameters}}])
+    m = start(e, [tool("f", parameters)])
     feed(m, v.encode(begun, markers=True))
     return m
 
