@@ -11,28 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
+from tests.support.cases import load
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 NAMES = ["a", "b", "c", "ab", "é", 'q"/', ""]
 DEFINITIONS = ["A", "B/~"]
-# Patterns that Python and ECMA-262 read alike on every string of the pools. None is empty:
-# `jsonschema` takes an empty pattern of `patternProperties` for none.
-PATTERNS = {
-    "^a": ["a", "ab", "aé"],
-    "b$": ["b", "ab"],
-    "^[a-c]{1,2}$": ["a", "ab", "cc"],
-    "é|q": ["é", 'q"/'],
-    "^[^a]*$": ["", "b", "é日"],
-    "^x-[0-9]+$": ["x-1", "x-20"],
-    ".*": ["", "zz"],
-    "^.{2,}$": ["ab", "日本"],
-}
-FORMATS = {
-    "date": ["2024-02-29", "2023-02-29", "1999-12-31"],
-    "ipv4": ["127.0.0.1", "256.0.0.1", "1.2.3"],
-    "uuid": ["12345678-1234-5678-1234-567812345678", "12345678123456781234567812345678"],
-}
+_POOLS = load("cases/drawn.toml")
+PATTERNS: dict[str, list[str]] = _POOLS["patterns"]
+FORMATS: dict[str, list[str]] = _POOLS["formats"]
+KEYWORDS: dict[str, list[str]] = _POOLS["keywords"]
 STRINGS = [
     *dict.fromkeys(
         (
@@ -48,15 +37,6 @@ NUMBERS = [0, 1, 2, 3, -1, 5, 10, 12, 100, 0.5, 1.5, -0.25, 3.33, 2.0, 1e2, 1e-7
 BOUNDS = [*NUMBERS, 2**53, -(2**53), 1e300, -2e301, 3e-302]
 DIVISORS = [1, 2, 3, 5, 7, 10, 100, 0.5, 0.25, 0.1, 0.01, 1.5]
 TYPES = ["null", "boolean", "integer", "number", "string", "array", "object"]
-KEYWORDS = {
-    "number": ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
-    "string": ["minLength", "maxLength", "pattern", "format"],
-    "array": ["items", "prefixItems", "contains", "minItems", "maxItems", "uniqueItems"],
-    "object": [
-        *("properties", "required", "additionalProperties", "patternProperties"),
-        *("propertyNames", "minProperties", "maxProperties", "dependentRequired", "dependencies"),
-    ],
-}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,34 +21,14 @@ from tokenizers import Tokenizer
 
 from bench.demo import byte_pairs, random_model
 from tests import kimi_k3_tokenizer
+from tests.support.cases import load
 
 if TYPE_CHECKING:
     from bench.demo.byte_pairs import BytePairs
 
-_K3_NAMES = {
-    584: "[BOS]",
-    585: "[EOS]",
-    586: "<|end_of_msg|>",
-    587: "<|open|>",
-    588: "<|close|>",
-    589: "<|sep|>",
-    590: "[start_header_id]",
-    591: "[end_header_id]",
-    593: "[EOT]",
-    838: "[UNK]",
-    839: "[PAD]",
-}
+_CASES = load("cases/format_models.toml")
+_K3_NAMES = {int(at): name for at, name in _CASES["kimi_k3"].items()}
 _K3_FIRST = 584
-# Those of tokenizer v13, in the order of Magistral's file.
-_TEKKEN_V13 = (
-    *("<unk>", "<s>", "</s>", "[INST]", "[/INST]", "[AVAILABLE_TOOLS]", "[/AVAILABLE_TOOLS]"),
-    *("[TOOL_RESULTS]", "[/TOOL_RESULTS]", "[TOOL_CALLS]", "[IMG]", "<pad>", "[IMG_BREAK]"),
-    *("[IMG_END]", "[PREFIX]", "[MIDDLE]", "[SUFFIX]", "[SYSTEM_PROMPT]", "[/SYSTEM_PROMPT]"),
-    *("[TOOL_CONTENT]", "[TOKENIZER_20]", "[TOKENIZER_21]", "[TOKENIZER_22]", "[TOKENIZER_23]"),
-    *("[AUDIO]", "[BEGIN_AUDIO]", "[TOKENIZER_26]", "[TOKENIZER_27]", "[TOKENIZER_28]"),
-    *("[TOKENIZER_29]", "[TOKENIZER_30]", "[TOKENIZER_31]", "[ARGS]", "[CALL_ID]", "[THINK]"),
-    "[/THINK]",
-)
 
 
 def _data(package: str, *parts: str) -> Path:
@@ -105,7 +85,7 @@ def mistral_v13(folder: Path) -> None:
     spec["config"]["version"] = "v13"
     spec["special_tokens"] = [
         {"rank": rank, "token_str": name, "is_control": True}
-        for rank, name in enumerate(_TEKKEN_V13)
+        for rank, name in enumerate(_CASES["tekken_v13"])
     ]
     # Of the same size, which is all that the model has of it.
     random_model.write(folder, byte_pairs.fast_tokenizer(byte_pairs.installed()))

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.shared_data import shared
+from tests.support.cases import load
 from tests.walks import examples
 
 pytestmark = pytest.mark.slow
@@ -30,16 +31,7 @@ if TYPE_CHECKING:
     from bench.demo.byte_pairs import BytePairs
 
 
-TEXTS = [
-    "",
-    "def f(x: int) -> str:\n    return f'{x!r}'\n\n\n",
-    '{"city": "Köln", "n": -1.5e3, "tags": ["a", "b"]}',
-    "你好世界 hello 你好 日本語カタカナ 한국어",
-    "don't I'LL we've naïve\u0301 ÀÉîõ",
-    "  \n\n  x\t\ty \r\n z   ",
-    "12345678 ١٢٣٤٥ 🎉👩‍👩‍👧 \x00\x7f",
-    "a" * 300 + " " * 300,
-]
+TEXTS = [*load("cases/tokenizers.toml")["hard"], "a" * 300 + " " * 300]
 
 
 def small_pairs() -> BytePairs:

@@ -23,6 +23,7 @@ import tiktoken
 from tiktoken.load import load_tiktoken_bpe
 
 from tests import vocabularies
+from tests.engine_cases import closed
 from tests.shared_data import shared
 from tests.spec_cases import carried
 from tests.support.tools import tool
@@ -46,13 +47,7 @@ from enforcer.vllm.server import runtime  # noqa: E402
 pytestmark = pytest.mark.slow
 
 GET_WEATHER = tool(
-    "get_weather",
-    {
-        "type": "object",
-        "properties": {"city": {"type": "string"}, "days": {"type": "integer"}},
-        "required": ["city"],
-        "additionalProperties": False,
-    },
+    "get_weather", closed({"city": {"type": "string"}, "days": {"type": "integer"}}, "city")
 )
 Ids = Callable[[str], list[int]]
 PARIS = '{"city": "Paris"}'

@@ -12,13 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from bench.demo.tiny_model import requests
+from bench.demo.tiny_model import judge, requests
 from bench.demo.tiny_model.asks import Flaw, ask, unasked
 from bench.demo.tiny_model.catalogue import TOOLS
-from bench.demo.tiny_model.judge import BAD_CALL, Failure, failures
+from bench.demo.tiny_model.judge import BAD_CALL, Failure
 from bench.demo.tiny_model.scenes import Kind, scene
 from tests import processes
 from tests.shared_data import shared
+from tests.support.cases import parametrized
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +29,7 @@ torch = pytest.importorskip("torch")
 from bench.demo.tiny_model import chat, measure, train  # noqa: E402 - they need what is asked for above
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from bench.demo.tiny_model.catalogue import Tool
 
@@ -263,7 +264,7 @@ BODY = {
 }
 
 
-def turn(*calls: tuple[str, str]) -> str:
+def turn(*calls: Iterable[str]) -> str:
     inner = "".join(
         f"<|tool_call_begin|>{id_}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>"
         for id_, arguments in calls
@@ -271,33 +272,17 @@ def turn(*calls: tuple[str, str]) -> str:
     return f"<|tool_calls_section_begin|>{inner}<|tool_calls_section_end|><|im_end|>"
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("Hello.<|im_end|>", set()),
-        ("Hello.", {Failure.UNFINISHED}),
-        (turn(("functions.f:1", '{"n": 1}'), ("functions.f:2", '{"n":1,"e":"a"}')), set()),
-        (turn(("functions.g:1", "{}")), {Failure.UNDECLARED}),
-        (turn(("functions.f:1", "{}")), {Failure.REQUIRED}),
-        (turn(("functions.f:1", '{"n": "1"}')), {Failure.TYPE}),
-        (turn(("functions.f:1", '{"n": 1, "e": "b"}')), {Failure.ENUM}),
-        (turn(("functions.f:1", '{"n": 1, "x": 1}')), {Failure.ADDITIONAL}),
-        (turn(("functions.f:1", '{"n": 1')), {Failure.NOT_JSON}),
-        (turn(("functions.f:0", '{"n": 1}')), {Failure.REPEATED}),
-        (turn(("functions.f:3", '{"n": 1}')), {Failure.RESTARTED}),
-        (turn(("functions.f:01", '{"n": 1}')), {Failure.MALFORMED}),
-        (turn(("call_f", '{"n": 1}')), {Failure.MALFORMED}),
-        (turn(), {Failure.MALFORMED}),
-        (turn(("functions.f:1", '{"n": 1}')) + "x<|im_end|>", {Failure.MALFORMED}),
-    ],
-)
-def test_judge_names_each_failure(text: str, expected: set[Failure]) -> None:
-    assert failures(BODY, text) == expected
+@parametrized("cases/tiny_model.toml", "turns")
+def test_judge_names_each_failure(
+    text: str | None, failures: list[str], calls: list[list[str]], behind: str | None
+) -> None:
+    said = text or turn(*calls) + (behind or "")
+    assert judge.failures(BODY, said) == {Failure[name] for name in failures}
 
 
 def test_judge_knows_calls_without_tools() -> None:
     body: dict[str, Any] = {"messages": []}
-    assert failures(body, turn(("functions.f:0", "{}"))) == {Failure.NO_TOOLS}
+    assert judge.failures(body, turn(("functions.f:0", "{}"))) == {Failure.NO_TOOLS}
 
 
 # Training, and the model that came of it
@@ -360,7 +345,7 @@ def test_the_model_calls_what_the_history_has_and_the_request_does_not_declare()
     mix = {Kind.UNDECLARED_IN_HISTORY: 1}
     bodies = [request.body for request in requests.generate(16, seed=11, mix=mix)]
     texts = measure.turns(train.FOLDER, bodies)
-    judged = [failures(body, text) for body, text in zip(bodies, texts, strict=True)]
+    judged = [judge.failures(body, text) for body, text in zip(bodies, texts, strict=True)]
     assert sum(Failure.UNDECLARED in found for found in judged) >= 10
     assert measure.turns(train.FOLDER, bodies) == texts
 
@@ -369,7 +354,7 @@ def test_the_model_calls_what_the_history_has_and_the_request_does_not_declare()
 def test_the_model_is_right_about_half_of_the_time_and_wrong_in_many_ways() -> None:
     drawn = list(requests.generate(74, seed=12))
     texts = measure.turns(train.FOLDER, [request.body for request in drawn])
-    judged = [failures(r.body, text) for r, text in zip(drawn, texts, strict=True)]
+    judged = [judge.failures(r.body, text) for r, text in zip(drawn, texts, strict=True)]
     assert sum(not found for found in judged) >= 0.45 * len(judged)
     assert 0.2 <= sum(bool(found & BAD_CALL) for found in judged) / len(judged) <= 0.45
     assert len(set().union(*judged) - {Failure.UNFINISHED}) >= 6

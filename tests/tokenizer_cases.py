@@ -12,6 +12,7 @@ import tokenizers
 from transformers import PreTrainedTokenizerFast
 
 from enforcer.vocabulary import Vocabulary
+from tests.support.cases import load
 
 if TYPE_CHECKING:
     from tokenizers.models import BPE
@@ -20,17 +21,7 @@ if TYPE_CHECKING:
 
 BYTES = [bytes([byte]) for byte in range(256)]
 MARKERS = ["<|im_end|>", "<|tool_call_end|>", "<think>"]
-TEXTS = [
-    *(
-        "",
-        "plain text",
-        '{"città": "東京 🙂", "n": 10.5}',
-        "  two\n\n lines\t",
-        "naïve\r\n",
-        "\x00",
-    ),
-    *("<|tool_call_end|>", "a<|im_end|>b", "<think>", "<|im_user|>user<|im_middle|>", " x", "  "),
-]
+TEXTS: list[str] = load("cases/tokenizers.toml")["texts"]
 RANKS = {data: i for i, data in enumerate([*BYTES, b"ab", b"abc", b' "'])}
 
 

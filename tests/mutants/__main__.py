@@ -37,14 +37,7 @@ _LINT = "enforcer/tools/lint.py"  # alone of the tools: it reads schemas
 WANTED = 0.9
 # Tests of what stands around the package; of a place of it they say nothing, or need a whole clone.
 _ASIDE = (
-    "clients",
-    "demo",
-    "deploy",
-    "docs",
-    "fuzz",
-    "gpu",
-    "mutants",
-    "peers",
+    *("clients", "demo", "deploy", "docs", "fuzz", "gpu", "mutants", "peers"),
     "test_packaging.py",
 )
 _PARALLEL = ("-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder")

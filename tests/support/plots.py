@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import tomllib
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -52,48 +53,8 @@ class Chart:
     page: Path = PAGE
 
 
-CHARTS = (
-    Chart(
-        "demo.svg",
-        "A model that fails as the real one does: what went wrong",
-        "requests, of 260",
-        "of 260 requests",
-        (1, 2, 3),
-        ("undeclared calls", "schema errors", "wrong ids", "empty replies"),
-    ),
-    Chart(
-        "random-weights.svg",
-        "Random weights: calls and errors",
-        "requests, of 190",
-        "of 190 requests",
-        (1, 2, 3),
-        ("successful calls", "schema errors", "id errors", "cut off, but reported as a call"),
-    ),
-    Chart(
-        "throughput.svg",
-        "Throughput by tool choice and requests in flight",
-        "token ids a second",
-        "ids a second",
-        (1, 2, 3),
-    ),
-    Chart(
-        "first-mask.svg",
-        "Time until the first mask",
-        "milliseconds",
-        "until the first mask",
-        (2, 1),
-        logarithmic=True,
-    ),
-    Chart(
-        "leaderboard.svg",
-        "A public leaderboard: calls and answers",
-        "questions, of 420",
-        "of 420 questions",
-        (1, 2, 3),
-        ("valid calls", "right answers", "cut off by `max_tokens`"),
-        page=DOCS / "leaderboard.md",
-    ),
-)
+_CHARTS = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
+CHARTS = [Chart(**{**each, "page": DOCS / each.get("page", PAGE)}) for each in _CHARTS["chart"]]
 
 
 def table(text: str, heading: str) -> list[list[str]]:

@@ -9,6 +9,7 @@ from enforcer.client.body import extra_body
 from enforcer.request import response_format
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.tools.cli.declarations import demanded
+from tests.support.cases import parametrized
 
 SCHEMA = {"type": "integer"}
 CHAT = {"type": "json_schema", "json_schema": {"name": "x", "schema": SCHEMA}}
@@ -61,17 +62,6 @@ def test_what_a_client_brings_from_us_is_no_format() -> None:
     assert demanded(extra_body([]), "$", "f") is None
 
 
-FREE: list[dict[str, Any]] = [
-    {},
-    {"response_format": None},
-    {"response_format": {"type": "json_object"}},
-    {"text": {"format": {"type": "text"}}},
-    {"text": {"format": {"type": "json_schema", "name": "x"}}},
-    {OUTPUTS: None},
-    {OUTPUTS: {"json_object": True}},
-]
-
-
-@pytest.mark.parametrize("body", FREE)
+@parametrized("tools/cli/cases/response_formats.toml", "free")
 def test_nothing_to_check(body: dict[str, Any]) -> None:
     assert demanded(body, "$", "f") is None

@@ -187,21 +187,7 @@ def test_every_request_that_is_read_can_be_judged(
     judge(case.body, ChatReply(200, finish_reason=finish, calls=made))
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        7,
-        {},
-        {"messages": "hi"},
-        {"messages": [1]},
-        {"messages": [USER], "tools": 3},
-        {"messages": [USER], "tools": [{"type": "function"}]},
-        {"messages": [{"role": "system", "tools": [7]}]},
-        {"messages": [USER], "tool_choice": {"type": "function"}},
-        {"messages": [USER], "tool_choice": {"type": "allowed_tools"}},
-        {"messages": [{"role": "assistant", "tool_calls": 3}]},
-    ],
-)
+@parametrized("tools/verify/cases/suites.toml", "no_requests")
 def test_what_is_no_request_is_told(tmp_path: Path, value: Any) -> None:
     with pytest.raises(ConfigurationError, match="is no chat request"):
         suites.recorded_cases(write(tmp_path / "r.jsonl", value))
