@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import example, given
@@ -16,9 +16,13 @@ from enforcer.errors import InvalidSchema, InvalidTools, InvalidVocabulary, Unsu
 from enforcer.regex.charset import ALL
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.engine_cases import closed
 from tests.support.tools import tool
 from tests.vocabularies import legal
 from tests.walks import examples
+
+if TYPE_CHECKING:
+    from enforcer.turn.matcher import Matcher
 
 _ASCII = [bytes([byte]) for byte in range(0x80)]
 _BYTES = [bytes([byte]) for byte in range(256)]
@@ -53,6 +57,17 @@ def _tool(schema: Any, name: str = "f") -> dict[str, Any]:
     return tool(name, schema)
 
 
+def _drawn(matcher: Matcher, random: Random, most: int | None = None) -> list[int]:
+    """Draw ids from the masks, to the end of the turn or so many."""
+    ids: list[int] = []
+    while not matcher.is_finished and (most is None or len(ids) < most):
+        allowed = sorted(legal(matcher))
+        assert allowed, ids
+        ids.append(random.choice(allowed))
+        assert matcher.accept(ids[-1])
+    return ids
+
+
 def _walk(
     e: enforcer.Enforcer, schema: Any, random: Random, budget: int | None = None
 ) -> dict[str, Any]:
@@ -81,17 +96,13 @@ def _walk(
     seed=st.integers(0, 2**32),
 )
 def test_no_walk_comes_to_a_dead_end(name: str, words: list[str], pattern: str, seed: int) -> None:
-    schema = {
-        "type": "object",
-        "properties": {
-            "w": {"enum": words},
-            "p": {"type": "string", "pattern": pattern},
-            "l": {"type": "string", "minLength": 1, "maxLength": 3},
-            words[0]: {"const": 1},
-        },
-        "required": ["w", "p", words[0]],
-        "additionalProperties": False,
+    properties = {
+        "w": {"enum": words},
+        "p": {"type": "string", "pattern": pattern},
+        "l": {"type": "string", "minLength": 1, "maxLength": 3},
+        words[0]: {"const": 1},
     }
+    schema = closed(properties, "w", "p", words[0])
     found = _walk(served(name), schema, Random(seed))
     assert found["w"] in words
     assert set(found) >= {"w", "p", words[0]}
@@ -107,16 +118,12 @@ def test_what_cannot_be_written_is_finished_within_a_budget_by_its_escapes(
     options = enforcer.Options(preamble_ids=2, max_calls=1, finish_within_budget=True)
     e = enforcer.Enforcer(vocabulary(name, "kimi_k2"), "kimi_k2", options=options)
     word = "\U00040000é日"
-    schema = {
-        "type": "object",
-        "properties": {
-            word: {"enum": [word, "日\U00040000"]},
-            "s": {"type": "string", "pattern": f"^[{word}]{{3}}$"},
-            "t": {"type": "string", "minLength": 2},
-        },
-        "required": [word, "s", "t"],
-        "additionalProperties": False,
+    properties = {
+        word: {"enum": [word, "日\U00040000"]},
+        "s": {"type": "string", "pattern": f"^[{word}]{{3}}$"},
+        "t": {"type": "string", "minLength": 2},
     }
+    schema = closed(properties, word, "s", "t")
     with pytest.raises(enforcer.BudgetTooSmall) as caught:
         e.matcher([_tool(schema)], "required", budget=1)
     (needed,) = re.findall(r"takes (\d+) tokens", str(caught.value))
@@ -133,14 +140,7 @@ def test_a_regex_leads_to_nothing_that_cannot_be_written(name: str, regex: str) 
     e = served(name)
     for seed in range(10):
         matcher = e.matcher(None, response_format={"type": "regex", "regex": regex})
-        ids: list[int] = []
-        random = Random(seed)
-        while not matcher.is_finished:
-            allowed = sorted(legal(matcher))
-            assert allowed, e.vocabulary.decode(ids)
-            ids.append(random.choice(allowed))
-            assert matcher.accept(ids[-1])
-        text = e.parse(ids).content or ""
+        text = e.parse(_drawn(matcher, Random(seed))).content or ""
         assert re.fullmatch(regex.removeprefix("^").removesuffix("$"), text)
 
 
@@ -224,17 +224,13 @@ def test_what_could_come_to_a_dead_end_is_no_vocabulary(tokens: list[bytes], tol
 def test_no_walk_comes_to_a_dead_end_without_escapes(
     name: str, dialect: str, words: list[str], pattern: str, seed: int
 ) -> None:
-    schema = {
-        "type": "object",
-        "properties": {
-            "w": {"enum": words},
-            "p": {"type": "string", "pattern": pattern},
-            "l": {"type": "string", "minLength": 1, "maxLength": 3},
-            "j": {"type": "array", "items": {"enum": words}, "minItems": 1},
-        },
-        "required": ["w", "p", "j"],
-        "additionalProperties": False,
+    properties = {
+        "w": {"enum": words},
+        "p": {"type": "string", "pattern": pattern},
+        "l": {"type": "string", "minLength": 1, "maxLength": 3},
+        "j": {"type": "array", "items": {"enum": words}, "minItems": 1},
     }
+    schema = closed(properties, "w", "p", "j")
     e, random = served(name, dialect), Random(seed)
     if not any(map(e.vocabulary.can_write, words)):
         with pytest.raises(UnsupportedSchema, match="tokenizer cannot write any value") as caught:
@@ -242,12 +238,7 @@ def test_no_walk_comes_to_a_dead_end_without_escapes(
         assert caught.value.path == "$.tools[0].function.parameters.properties.w"
         return
     matcher = e.matcher([_tool(schema)], "required")
-    ids: list[int] = []
-    while not matcher.is_finished and len(ids) < 150:
-        allowed = sorted(legal(matcher))
-        assert allowed, e.vocabulary.decode(ids)
-        ids.append(random.choice(allowed))
-        assert matcher.accept(ids[-1])
+    _drawn(matcher, random, most=150)
 
 
 @pytest.mark.parametrize("name", WITHOUT)

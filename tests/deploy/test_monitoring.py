@@ -323,14 +323,20 @@ def test_both_models_have_the_name_that_clients_use() -> None:
     assert COMPOSE["x-name"].startswith("--served-model-name=")
 
 
+def _promtool(*words: str, cwd: Path | None = None) -> str:
+    """Run promtool, which has to succeed, and return what it prints."""
+    done = processes.run("promtool", *words, cwd=cwd)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
 @pytest.mark.skipif(shutil.which("promtool") is None, reason="promtool is not installed")
 class TestPromtool:
     @pytest.mark.slow
     def test_the_rules_are_rules_that_fire_when_they_should(self) -> None:
         folder = DEPLOY / "prometheus"
         for words in (("check", "rules", "rules.yml"), ("test", "rules", "rules.test.yml")):
-            done = processes.run("promtool", *words, cwd=folder)
-            assert done.returncode == 0, done.stdout + done.stderr
+            _promtool(*words, cwd=folder)
 
     @pytest.mark.parametrize(
         ("engines", "without"),
@@ -373,15 +379,13 @@ class TestPromtool:
         }
         file = tmp_path / "tile.yml"
         file.write_text(yaml.safe_dump({"rule_files": [], "tests": [test]}))
-        done = processes.run("promtool", "test", "rules", str(file))
-        assert done.returncode == 0, done.stdout + done.stderr
+        _promtool("test", "rules", str(file))
 
     def test_every_expression_of_the_page_is_one(self, tmp_path: Path) -> None:
         rules = [{"record": f"asked:{n}", "expr": e} for n, e in enumerate(_expressions())]
         file = tmp_path / "asked.yml"
         file.write_text(yaml.safe_dump({"groups": [{"name": "asked", "rules": rules}]}))
-        done = processes.run("promtool", "check", "rules", str(file))
-        assert done.returncode == 0, done.stdout + done.stderr
+        _promtool("check", "rules", str(file))
 
     def test_every_panel_has_an_expression(self, tmp_path: Path) -> None:
         rules = [
@@ -397,6 +401,5 @@ class TestPromtool:
         ]
         file = tmp_path / "panels.yml"
         file.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
-        done = processes.run("promtool", "check", "rules", str(file))
-        assert done.returncode == 0, done.stdout + done.stderr
-        assert f"{len(TARGETS)} rules found" in done.stdout
+        printed = _promtool("check", "rules", str(file))
+        assert f"{len(TARGETS)} rules found" in printed

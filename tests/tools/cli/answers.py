@@ -8,7 +8,9 @@ from typing import Any
 from tests.fake_server import FakeServer, call, reply
 from tests.support.tools import tool
 
+Command = Callable[..., tuple[int, str, str]]
 Check = Callable[..., tuple[int, dict[str, Any]]]
+Run = Callable[..., tuple[int, list[str], list[str]]]
 Verify = Callable[..., tuple[int, dict[str, Any] | None, str, FakeServer]]
 
 SCHEMAS = [{"type": "integer"}, {"enum": ["a"]}]

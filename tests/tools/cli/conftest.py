@@ -16,7 +16,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.fake_server import FakeServer
-    from tests.tools.cli.answers import Check, Verify
+    from tests.tools.cli.answers import Check, Command, Run, Verify
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Run a command; gives its status, output and errors."""
+    return lambda *words: (cli.main([*words]), *capsys.readouterr())
 
 
 @pytest.fixture
@@ -51,13 +57,27 @@ def verify(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Verify:
 
 
 @pytest.fixture
-def check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Check:
+def run(tmp_path: Path, command: Command) -> Run:
+    """Check lines of a file; gives the status, and the lines of both outputs."""
+
+    def _run(*lines: Any, options: tuple[str, ...] = ()) -> tuple[int, list[str], list[str]]:
+        file = tmp_path / "file.jsonl"
+        text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
+        file.write_text("\n".join(text))
+        status, out, err = command("check", *options, str(file))
+        return status, out.splitlines(), err.splitlines()
+
+    return _run
+
+
+@pytest.fixture
+def check(tmp_path: Path, command: Command) -> Check:
     def run(
         *values: Any, options: list[str] | tuple[Any, ...] = (), text: str | None = None
     ) -> tuple[int, dict[str, Any]]:
         file = tmp_path / "file.json"
         file.write_text("\n".join(map(json.dumps, values)) if text is None else text)
-        status = cli.main(["check", "--json", *options, str(file)])
-        return status, json.loads(capsys.readouterr().out)
+        status, out, _ = command("check", "--json", *options, str(file))
+        return status, json.loads(out)
 
     return run

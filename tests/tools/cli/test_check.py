@@ -15,7 +15,7 @@ from tests.tools.cli.declared import EXACT, UNIQUE, chat
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.tools.cli.answers import Check
+    from tests.tools.cli.answers import Check, Command, Run
 
 
 IMPOSSIBLE = {"type": "object", "properties": {"a": False}, "required": ["a"]}
@@ -131,17 +131,18 @@ def test_a_line_that_declares_nothing_spoils_no_other(check: Check) -> None:
     assert (status, len(found["checked"]), len(found["unreadable"])) == (2, 2, 1)
 
 
-def test_a_folder_is_all_its_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_is_all_its_files(tmp_path: Path, command: Command) -> None:
     (tmp_path / "in" / "deep").mkdir(parents=True)
     (tmp_path / "in" / "a.json").write_text(json.dumps(chat("f")))
     (tmp_path / "in" / "deep" / "b.jsonl").write_text(json.dumps(UNIQUE) + "\n[]")
     (tmp_path / "in" / "notes.txt").write_text("{")
-    assert cli.main(["check", "--json", str(tmp_path / "in")]) == 1
-    found = json.loads(capsys.readouterr().out)
-    assert [one["status"] for one in found["checked"]] == ["exact", "refused"]
+    status, out, _ = command("check", "--json", str(tmp_path / "in"))
+    assert status == 1
+    assert [one["status"] for one in json.loads(out)["checked"]] == ["exact", "refused"]
     (tmp_path / "empty").mkdir()
-    assert cli.main(["check", str(tmp_path / "empty")]) == 2
-    assert "has no .json, .jsonl or .ndjson file" in capsys.readouterr().err
+    status, _, err = command("check", str(tmp_path / "empty"))
+    assert status == 2
+    assert "has no .json, .jsonl or .ndjson file" in err
 
 
 def test_recorded_requests_tell_each_tool_once(check: Check) -> None:
@@ -187,11 +188,11 @@ def test_other_engines_check_as_well(check: Check, engine: str) -> None:
     assert check(schema, options=["--engine", engine])[0] == 0
 
 
-def test_text_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_text_for_people(tmp_path: Path, command: Command) -> None:
     (tmp_path / "tools.json").write_text(json.dumps([chat("good"), chat("odd", UNIQUE)]))
-    assert cli.main(["check", "--no-closed-objects", str(tmp_path / "tools.json")]) == 1
-    lines = capsys.readouterr().out.splitlines()
-    first, note, second, why, another, hint, explained, summary = lines
+    status, out, _ = command("check", "--no-closed-objects", str(tmp_path / "tools.json"))
+    assert status == 1
+    first, note, second, why, another, hint, explained, summary = out.splitlines()
     assert note.strip() == "note: open objects (at `$[0].function.parameters`)"
     assert another.strip() == "note: open objects (at `$[1].function.parameters`)"
     assert explained.startswith("open objects: other properties than the declared are allowed")
@@ -203,10 +204,11 @@ def test_text_for_people(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert summary == "2 checked: 1 exact, 1 refused; 2 with notes"
 
 
-def test_every_valid_schema_of_the_vendor_is_exact(capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_valid_schema_of_the_vendor_is_exact(command: Command) -> None:
     files = [str(file) for file in shared("cases", "walle").rglob("valid.jsonl")]
-    assert cli.main(["check", "--json", *files]) == 0
-    assert json.loads(capsys.readouterr().out)["counts"]["exact"] > 0
+    status, out, _ = command("check", "--json", *files)
+    assert status == 0
+    assert json.loads(out)["counts"]["exact"] > 0
 
 
 WORDS = st.sampled_from(
@@ -238,9 +240,7 @@ def test_wrong_usage_has_a_status_of_its_own() -> None:
     assert ended.value.code == 2
 
 
-def test_what_may_not_be_meant_is_noted_with_its_path(
-    check: Check, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_may_not_be_meant_is_noted_with_its_path(check: Check, run: Run) -> None:
     schema = {"type": "object", "properties": {"a": {"type": "string", "nullable": True}}}
     status, found = check([chat("f", schema)], options=["--no-closed-objects"])
     assert status == 0
@@ -250,10 +250,9 @@ def test_what_may_not_be_meant_is_noted_with_its_path(
     assert [note["keyword"] for note in one["notes"]] == ["additionalProperties", "nullable"]
     _, found = check([chat("f", schema)])
     assert [note["keyword"] for note in found["checked"][0]["notes"]] == ["nullable"]
-    file = tmp_path / "file.json"
-    file.write_text(json.dumps(chat("f", schema)))
-    assert cli.main(["check", str(file)]) == 0
-    assert "note: `nullable` is no keyword" in capsys.readouterr().out
+    status, out, _ = run(chat("f", schema))
+    assert status == 0
+    assert any("note: `nullable` is no keyword" in line for line in out)
 
 
 MISTAKEN = {"type": "object", "properties": {"a": {"type": "string", "required": True}}}
@@ -326,26 +325,19 @@ def test_a_problem_in_a_document_is_told_with_the_document(check: Check, documen
     assert problem["path"] == f"$.function.parameters.properties.a -> {URI}/bad.pattern"
 
 
-def test_a_broken_document_is_an_error_that_names_it(
-    tmp_path: Path, documents: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_broken_document_is_an_error_that_names_it(run: Run, documents: Path) -> None:
     (documents / "city.json").write_text("{")
-    (tmp_path / "file.json").write_text("{}")
-    words = ["check", str(tmp_path / "file.json"), "--documents", str(documents)]
-    assert cli.main(words) == 2
-    assert f"{documents}/city.json is not JSON" in capsys.readouterr().err
+    status, _, err = run("{}", options=("--documents", str(documents)))
+    assert status == 2
+    assert any(f"{documents}/city.json is not JSON" in line for line in err)
 
 
 @pytest.mark.parametrize("text", ["[]", '{"tools": []}', '[[], {"tools": []}]'])
-def test_nothing_to_check_is_no_success(
-    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "none.json").write_text(text)
-    assert cli.main(["check", str(tmp_path / "none.json")]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == "0 checked\n"
-    assert "nothing to check" in printed.err
-    assert cli.main(["check", "--json", str(tmp_path / "none.json")]) == 2
+def test_nothing_to_check_is_no_success(text: str, run: Run) -> None:
+    status, out, [err] = run(text)
+    assert (status, out) == (2, ["0 checked"])
+    assert "nothing to check" in err
+    assert run(text, options=("--json",))[0] == 2
 
 
 def test_a_file_with_nothing_spoils_no_other(tmp_path: Path) -> None:

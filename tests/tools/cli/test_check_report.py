@@ -12,10 +12,10 @@ from enforcer.tools.cli.verdicts import Judge
 from tests.support.cases import parametrized
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
     from pathlib import Path
 
-    Run = Callable[..., tuple[int, list[str], list[str]]]
+    from tests.tools.cli.answers import Command, Run
 
 GOOD = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
 OPEN = {"type": "object", "properties": {"a": {"type": "string"}}}
@@ -24,21 +24,6 @@ BAD = {"type": "object", "properties": {"a": {"pattern": r"(a)\1"}}}
 
 def tool(name: str, schema: Any = GOOD) -> dict[str, Any]:
     return {"name": name, "inputSchema": schema}
-
-
-@pytest.fixture
-def run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Check lines of a file; gives the status, and the lines of both outputs."""
-
-    def _run(*lines: Any, options: tuple[str, ...] = ()) -> tuple[int, list[str], list[str]]:
-        text = [line if isinstance(line, str) else json.dumps(line) for line in lines]
-        file = tmp_path / "file.jsonl"
-        file.write_text("\n".join(text))
-        status = cli.main(["check", *options, str(file)])
-        printed = capsys.readouterr()
-        return status, printed.out.splitlines(), printed.err.splitlines()
-
-    return _run
 
 
 def test_requests_without_tools_are_counted(run: Run) -> None:
@@ -188,11 +173,11 @@ def test_an_integer_that_cannot_be_read_is_told_with_the_limit(run: Run, sign: s
 
 
 def test_of_a_file_with_such_an_integer_no_one_says_that_it_is_not_json(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, command: Command
 ) -> None:
     file = tmp_path / "schema.json"
     file.write_text('{\n "minimum": ' + "9" * 5_000 + "\n}")
-    assert cli.main(["check", str(file)]) == 2
-    told = capsys.readouterr().err
+    status, _, told = command("check", str(file))
+    assert status == 2
     assert f"{file} cannot be read: it has an integer of 5,000 digits, and at most 4,300" in told
     assert "not JSON" not in told

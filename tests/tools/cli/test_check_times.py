@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
@@ -10,14 +9,13 @@ import pytest
 
 from enforcer.checking.work import LOOK, SECONDS, TOO_SLOW
 from enforcer.schema import OnUnsupported, compile_schema
-from enforcer.tools import cli
 from tests.tools.cli.declared import EXACT, UNIQUE, chat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from tests.tools.cli.answers import Check
+    from tests.tools.cli.answers import Check, Run
 
 
 @pytest.fixture
@@ -104,7 +102,7 @@ TEXT = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "
 
 
 def test_a_request_whose_schemas_take_too_long_together_is_told(
-    check: Check, takes: Callable[..., None], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    check: Check, takes: Callable[..., None], tmp_path: Path, run: Run
 ) -> None:
     tools = [chat(name, {"type": "object", "title": name}) for name in "fg"]
     body = {"messages": [], "tools": tools, "response_format": TEXT}
@@ -114,11 +112,11 @@ def test_a_request_whose_schemas_take_too_long_together_is_told(
     assert found["heavy"] == [
         {"where": f"{tmp_path}/file.json:1", "path": "$.request", "milliseconds": 2700}
     ]
-    (tmp_path / "file.json").write_text(json.dumps(body))
     takes(0.9, 0.9, 0.9)
-    assert cli.main(["check", str(tmp_path / "file.json")]) == 0
-    told, last = capsys.readouterr().out.splitlines()[-2:]
-    assert told.startswith(f"{tmp_path}/file.json: the schemas of this request take 2.7 s")
+    status, out, _ = run(body)
+    assert status == 0
+    told, last = out[-2:]
+    assert told.startswith(f"{tmp_path}/file.jsonl: the schemas of this request take 2.7 s")
     assert "503" in told
     assert last == "3 checked: 3 exact; 3 with notes"
 

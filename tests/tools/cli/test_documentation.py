@@ -14,6 +14,8 @@ from enforcer.tools.cli import check, doctor, explain, main, verify
 if TYPE_CHECKING:
     from argparse import ArgumentParser
 
+    from tests.tools.cli.answers import Command
+
 
 PAGE = Path(__file__).parents[3].joinpath("docs", "cli.md").read_text(encoding="utf-8")
 SECTIONS = dict(
@@ -50,7 +52,7 @@ def test_every_option_is_on_the_page_and_no_other_in_its_tables(command: str) ->
 
 
 def test_the_example_of_check_is_what_it_prints(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tools,) = re.findall(r"^```json\n(.*?)^```", SECTIONS["check"], re.DOTALL | re.MULTILINE)
     ((call, shown),) = re.findall(
@@ -58,8 +60,9 @@ def test_the_example_of_check_is_what_it_prints(
     )
     monkeypatch.chdir(tmp_path)
     Path("tools.json").write_text(tools)
-    assert main(call.split()) == 1
-    assert _without_times(capsys.readouterr().out) == _without_times(shown)
+    status, out, _ = command(*call.split())
+    assert status == 1
+    assert _without_times(out) == _without_times(shown)
 
 
 def _without_times(printed: str) -> list[str]:

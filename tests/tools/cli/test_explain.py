@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from enforcer.vocabulary import Vocabulary
+    from tests.tools.cli.answers import Command
 
     Explain = Callable[..., tuple[int, Any]]
 
@@ -52,12 +53,12 @@ def explain(capsys: pytest.CaptureFixture[str]) -> Explain:
     return run
 
 
-def test_the_example_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_example_of_the_page(command: Command) -> None:
     (block,) = blocks(PAGE, "console")
-    command, shown = block.replace("\\\n", "").split("\n", 1)
-    words = shlex.split(command.removeprefix("$ "))
-    assert cli.main(words[1:]) == 1
-    assert capsys.readouterr().out == shown
+    typed, shown = block.replace("\\\n", "").split("\n", 1)
+    words = shlex.split(typed.removeprefix("$ "))
+    status, out, _ = command(*words[1:])
+    assert (status, out) == (1, shown)
 
 
 def test_a_turn_that_is_legal(explain: Explain) -> None:

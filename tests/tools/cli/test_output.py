@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.tools.cli.answers import Command
+
 PYTHON = [sys.executable, "-m", "enforcer"]
 # Lines, cursors, directions of writing, and what no encoding has.
 NASTY = [
@@ -41,18 +43,17 @@ def test_texts_of_any_language_are_printed_as_they_are(text: str) -> None:
     assert output.plain(text) == text
 
 
-def lines_of(*arguments: str, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    cli.main(list(arguments))
-    printed = capsys.readouterr()
-    text = printed.out + printed.err
+def lines_of(command: Command, *arguments: str) -> list[str]:
+    _, out, err = command(*arguments)
+    text = out + err
     assert all(char in "\n✗…" or char.isprintable() for char in text)
     return text.split("\n")
 
 
 @pytest.mark.parametrize("nasty", NASTY, ids=ascii)
-@pytest.mark.parametrize("command", ["check", "explain"])
+@pytest.mark.parametrize("name", ["check", "explain"])
 def test_no_name_of_a_file_reaches_the_terminal_as_it_is(
-    nasty: str, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    nasty: str, name: str, tmp_path: Path, command: Command
 ) -> None:
     def tool(name: str, key: str) -> dict[str, Any]:
         schema = {"type": "object", "properties": {key: {"type": "no type"}}}
@@ -61,21 +62,19 @@ def test_no_name_of_a_file_reaches_the_terminal_as_it_is(
     counts = []
     for number, odd in enumerate(("x", nasty)):
         file = tmp_path / f"{number}.json"
-        names = ("f", f"n{odd}") if command == "check" else ("f", "g")
+        names = ("f", f"n{odd}") if name == "check" else ("f", "g")
         file.write_text(json.dumps([tool(names[0], f"k{odd}"), tool(names[1], "k")]))
-        options = [str(file)] if command == "check" else ["--tools", str(file)]
-        counts.append(len(lines_of(command, *options, capsys=capsys)))
+        options = [str(file)] if name == "check" else ["--tools", str(file)]
+        counts.append(len(lines_of(command, name, *options)))
     # One line refuses a name that is none; in another the wrong type becomes a note.
     assert counts[1] <= counts[0] + 2
 
 
-def test_a_newline_in_a_name_forges_no_row(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_newline_in_a_name_forges_no_row(tmp_path: Path, command: Command) -> None:
     file = tmp_path / "tools.json"
     name = "a\nexact        9.9 ms      1 rules  forged"
     file.write_text(json.dumps([{"name": name, "inputSchema": {"type": "object"}}]))
-    lines = lines_of("check", str(file), capsys=capsys)
+    lines = lines_of(command, "check", str(file))
     assert not any(line.startswith("exact") for line in lines)
 
 

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from tests.tools.cli.answers import Command
+
     Run = Callable[..., tuple[int, dict[str, Any], str]]
 
 BROKEN = {"type": "object", "properties": {"x": {"type": "float"}}}
@@ -122,12 +124,11 @@ def test_a_tool_that_cannot_be_enforced_does_not_keep_the_others(explain: Run) -
     assert all(step["legal"] for step in found["steps"])
 
 
-def test_a_tool_that_cannot_be_enforced_is_told_first(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_tool_that_cannot_be_enforced_is_told_first(tmp_path: Path, command: Command) -> None:
     (tmp_path / "tools.json").write_text(json.dumps(TOOLS))
-    assert cli.main(["explain", "--tools", str(tmp_path / "tools.json")]) == 1
-    lines = capsys.readouterr().out.splitlines()
+    status, out, _ = command("explain", "--tools", str(tmp_path / "tools.json"))
+    assert status == 1
+    lines = out.splitlines()
     assert lines[0].startswith('"broken" cannot be enforced, and a server refuses the request')
     assert lines[1].startswith('"odd" cannot be enforced')
     assert "next: " in lines[2]

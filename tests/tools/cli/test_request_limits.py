@@ -11,7 +11,6 @@ from enforcer import Enforcer
 from enforcer.documents import Document
 from enforcer.errors import SchemaLimit
 from enforcer.schema.limits import Limits
-from enforcer.tools import cli
 from enforcer.tools.cli import declarations
 from enforcer.tools.cli.check_report import Oversized
 from enforcer.tools.cli.verdicts import oversized
@@ -19,6 +18,8 @@ from tests.vocabularies import small
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from tests.tools.cli.answers import Command
 
 LIMITS = Limits(tools=3, request=200)
 
@@ -74,21 +75,21 @@ def test_a_list_may_be_declared_in_parts() -> None:
     assert (one.path, one.refused) == ("$.result.tools", False)
 
 
-def test_it_is_the_same_that_the_enforcer_refuses(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_it_is_the_same_that_the_enforcer_refuses(tmp_path: Path, command: Command) -> None:
     many = tools(3, 1_400_000)
     with pytest.raises(SchemaLimit) as refused:
         Enforcer(small()).matcher(many)
     file = tmp_path / "many.jsonl"
     line = json.dumps({"messages": [], "tools": many})
     file.write_text(f"{line}\n{line}\n")
-    assert cli.main(["check", str(file)]) == 1
-    told, last = capsys.readouterr().out.splitlines()[-2:]
+    status, out, _ = command("check", str(file))
+    assert status == 1
+    told, last = out.splitlines()[-2:]
     assert told == f"{file}:1 $.tools: refused, {refused.value.problems[0].reason}"
     said = "3 checked: 3 exact by themselves; a request that declares too much is refused"
     assert last.startswith(said)
     file.write_text(json.dumps(many))
-    assert cli.main(["check", "--json", str(file)]) == 0
-    (one,) = json.loads(capsys.readouterr().out)["oversized"]
+    status, out, _ = command("check", "--json", str(file))
+    assert status == 0
+    (one,) = json.loads(out)["oversized"]
     assert (one["path"], one["refused"]) == ("$", False)

@@ -19,7 +19,7 @@ from tests.tools.cli.answers import USER, calling, enforced
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from tests.tools.cli.answers import Verify
+    from tests.tools.cli.answers import Command, Verify
 
 
 def test_the_key_comes_from_the_environment(
@@ -143,22 +143,22 @@ def test_wrong_options_are_wrong_usage(options: tuple[str, str]) -> None:
     assert ended.value.code == 2
 
 
-def test_progress_is_shown_on_standard_error(
-    schemas: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_progress_is_shown_on_standard_error(schemas: str, command: Command) -> None:
     with serving(enforced) as server:
-        assert cli.main(["verify", "--url", server.url, "--schemas", schemas]) == 0
-    assert "4 of 4 answered" in capsys.readouterr().err
+        status, _, err = command("verify", "--url", server.url, "--schemas", schemas)
+    assert status == 0
+    assert "4 of 4 answered" in err
 
 
 def test_a_missing_client_is_told(
-    schemas: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    schemas: str, command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     monkeypatch.delitem(sys.modules, "enforcer.tools.verify.client", raising=False)
     monkeypatch.delattr("enforcer.tools.verify.client", raising=False)
-    assert cli.main(["verify", "--url", "http://127.0.0.1:9", "--schemas", schemas]) == 2
-    assert "pip install 'kimi-enforcer[cli]'" in capsys.readouterr().err
+    status, _, err = command("verify", "--url", "http://127.0.0.1:9", "--schemas", schemas)
+    assert status == 2
+    assert "pip install 'kimi-enforcer[cli]'" in err
 
 
 def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(
@@ -236,11 +236,11 @@ def test_an_option_that_cannot_be_sent_is_at_fault_and_no_server(
 
 @pytest.mark.parametrize("key", ["é", "secret\nkey", "secret "])
 def test_a_key_that_cannot_be_sent_is_told_and_not_shown(
-    requests: str, key: str, capsys: pytest.CaptureFixture[str]
+    requests: str, key: str, command: Command
 ) -> None:
     words = ["--url", "http://127.0.0.1:9", "--requests", requests, "--key", key]
-    assert cli.main(["verify", *words]) == cli.USAGE
-    told = capsys.readouterr().err
+    status, _, told = command("verify", *words)
+    assert status == cli.USAGE
     assert "the API key" in told
     assert "secret" not in told
     assert "no server answers" not in told
