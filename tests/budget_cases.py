@@ -4,31 +4,24 @@ Owns: those schemas, an enforcer that finishes within a budget, and drawing a tu
 Must not know: how the shortest end is found.
 """
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import pytest
 
 import enforcer
+from enforcer import kernel
+from enforcer.api import Enforcer
 from enforcer.errors import BudgetTooSmall
 from enforcer.layouts import JSON, BoundLayout
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
-from enforcer.schema import Root, compile_schema
+from enforcer.schema import ArgumentGrammar, Root, compile_schema
+from enforcer.turn.matcher import Matcher
 from tests import vocabularies
 from tests.support import cases
 from tests.vocabularies import row_of, small, write
-
-if TYPE_CHECKING:
-    from random import Random
-
-    from enforcer import kernel
-    from enforcer.api import Enforcer
-    from enforcer.schema import ArgumentGrammar
-    from enforcer.turn.matcher import Matcher
-
 
 V = small()
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"

@@ -5,24 +5,17 @@ for fewer); which tests run in one process where there are several, and that eac
 its own. Must not know: what is tested.
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Iterator
 from contextvars import copy_context
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from enforcer.vllm.config import names
+from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from enforcer.vocabulary import Vocabulary
-
 
 # No deadline: machines that are shared are slow now and then.
 # The usual examples are the same ones every time: a change is judged by what it changed.

@@ -4,23 +4,17 @@ Owns: for each dialect, a small vocabulary with its control tokens and with toke
 its borders. Must not know: what is tested with them.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import enforcer
 from enforcer.turn import dialects
+from enforcer.turn.matcher import Matcher
 from enforcer.vocabulary import Vocabulary
 from tests.support.cases import load
 from tests.support.tools import tool
 from tests.vocabularies import PIECES, feed, write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from enforcer.turn.matcher import Matcher
-
 
 # Tokens over the borders of texts, names, JSON and markers; some over several at once.
 CROSSING = [each.encode() for each in load("cases/dialects.toml")["crossing"]]

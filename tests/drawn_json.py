@@ -4,17 +4,13 @@ Owns: the values. They come from small pools, so that constraints meet. Must not
 how either is put together, the compiler.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import strategies as st
 
 from tests.support.cases import load
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NAMES = ["a", "b", "c", "ab", "é", 'q"/', ""]
 DEFINITIONS = ["A", "B/~"]

@@ -3,8 +3,6 @@
 Owns: what the engines' shared suite is run on. Must not know: engines.
 """
 
-from __future__ import annotations
-
 import json
 import random
 from dataclasses import dataclass

@@ -3,23 +3,16 @@
 Owns: them, and starting one. Must not know: what is said of them.
 """
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import enforcer
-from enforcer.tools.explain import explained
+from enforcer.tools.explain import ExplainedMatcher, explained
 from tests.support.cases import load
 from tests.support.tools import tool
 from tests.vocabularies import write
 from tests.walks import V
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from enforcer.tools.explain import ExplainedMatcher
-
 
 WEATHER = json.loads(load("cases/explained.toml")["weather"])
 TOOLS = [tool("get_weather", WEATHER), tool("get", {"type": "object"})]

@@ -4,20 +4,15 @@ Owns: drawing expressions, building them in an arena, and what they mean. Must n
 algebra works anything out.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import strategies as st
 
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, contains, single
 from enforcer.regex import ANY, fullmatch, inverse, literal, parse
-from enforcer.schema.grammar import ANYTHING, Value
-
-if TYPE_CHECKING:
-    from enforcer.schema.algebra.formulas import Formulas
-    from enforcer.schema.grammar import Formula
+from enforcer.schema.algebra.formulas import Formulas
+from enforcer.schema.grammar import ANYTHING, Formula, Value
 
 WORLDS = (None, True, False, Fraction(0), Fraction(1), Fraction(5, 2), Fraction(-7), "", "a", "ab")
 ATOMS = (

@@ -4,8 +4,6 @@ Owns: the strategy of instances. Must not know: the compiler. Whether an instanc
 for a validator to say: most of those drawn here do or nearly do.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

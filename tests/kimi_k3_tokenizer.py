@@ -4,8 +4,6 @@ Owns: the prompt's form (`apply_chat_template`). Must not know: this repository:
 has a copy of this file as its remote code, as Kimi K3's has its own.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cached_property
 from typing import Any

@@ -5,15 +5,14 @@ parsers (`kimi_k3_tool_parser`, `qwen3`, `minimax_m2`, `glm47_moe`, `tool_parser
 no test leans on the code that it tests. Must not know: grammars, masks.
 """
 
-from __future__ import annotations
-
 import ast
 import json
 import math
 import re
+from collections.abc import Callable
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -24,9 +23,6 @@ from enforcer.layouts.pattern import ID, symbols
 from enforcer.vocabulary import Vocabulary
 from tests.support.cases import load
 from tests.vocabularies import bits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 K3_MARKERS = ("<|open|>", "<|close|>", "<|sep|>")
 GLM_MARKERS = ("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")

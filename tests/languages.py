@@ -1,7 +1,5 @@
 """Draws patterns that ECMA-262 and Python's `re` share, texts near them, and languages."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

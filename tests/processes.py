@@ -3,8 +3,6 @@
 Owns: reading `/proc`. Must not know: what the processes are.
 """
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ Owns: just enough of the language for the expressions in `deploy/`. Must not kno
 there are. `promtool` judges the syntax, where it is installed.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

@@ -4,13 +4,13 @@ Owns: `jsonschema` with exact arithmetic, and reading and walking a compiled gra
 the small vocabulary. Must not know: where schemas and instances come from.
 """
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Callable, Iterable, Iterator
 from fractions import Fraction
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -18,16 +18,11 @@ from hypothesis import assume
 from jsonschema import validators
 
 from enforcer import engines
+from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import compile_schema
+from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import bits, small, split
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from random import Random
-
-    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
-    from enforcer.vocabulary import Vocabulary
 
 V = small()
 # What ends a string, an array or an object, and digits, which end nothing but never loop.

@@ -3,8 +3,6 @@
 Owns: making the parser of one. Must not know: what is asked of it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from enforcer.schema.limits import Conventions, Limits, OnUnsupported

@@ -3,8 +3,6 @@
 Owns: the strategy of schemas. Must not know: the compiler.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import strategies as st

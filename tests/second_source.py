@@ -4,8 +4,6 @@ Owns: making version 0.23 of that package, which steps through a collection with
 work with versions of Hypothesis that iterate instead. Must not know: the compiler.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis.internal.conjecture.utils import many

@@ -4,8 +4,6 @@ Owns: where it is looked for, and the reason that a test skipped without it show
 Must not know: what is in it.
 """
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

@@ -4,8 +4,6 @@ Owns: the list, read from the families that the code has, and a text of them. Mu
 asks for them.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from enforcer.vllm.observe import metric_defs

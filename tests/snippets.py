@@ -4,23 +4,18 @@ Owns: finding them, what a line of a shell's consists of, and running the Python
 reader does. Must not know: what they show.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import shlex
 import sys
 import tomllib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tests import processes
 from tests.support.tools import tool
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))

@@ -1,13 +1,9 @@
 """Tools as a chat request declares them, for tests of what becomes of a spec."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enforcer.request import carrier, spec_text
-
-if TYPE_CHECKING:
-    from enforcer.request.spec import Settled, Spec
+from enforcer.request.spec import Settled, Spec
 
 TOOL: dict[str, Any] = {
     "type": "function",

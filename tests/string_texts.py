@@ -1,15 +1,9 @@
 """Whether the machine takes a JSON string of a language; how characters may be written in it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from enforcer.engines.machine import MachineEngine
+from enforcer.regex import Regex
 from enforcer.schema.grammar import ALWAYS, ArgumentGrammar, Value, ValueId
 from enforcer.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from enforcer.regex import Regex
 
 _SHORT = {'"': '"', "\\": "\\", "/": "/", "\b": "b", "\f": "f", "\n": "n", "\r": "r", "\t": "t"}
 _FIRST_PRINTABLE = 0x20

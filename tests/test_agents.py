@@ -1,10 +1,9 @@
 """How coding agents are run and recorded: the pages say the same, and what is noted is so."""
 
-from __future__ import annotations
-
 import re
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -14,10 +13,6 @@ from bench.agents.relay import relaying
 from tests.snippets import ROOT, blocks
 from tests.support.record_clients import stub
 from tests.support.record_clients.reduced import reduced
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 URL = "http://localhost:8000"
 TOOL = {"name": "look", "description": "x" * 100, "input_schema": {"type": "object"}}

@@ -1,20 +1,20 @@
 """The front door: what a request means, what it costs, and what bad input gets."""
 
-from __future__ import annotations
-
 import gc
 import json
 import subprocess
 import sys
 from importlib.metadata import version
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 import enforcer
 from enforcer import engines, errors
+from enforcer.api import Enforcer
 from enforcer.cache import Cache
+from enforcer.engines import CompiledGrammar
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.schema import Limits
@@ -22,11 +22,6 @@ from enforcer.turn import dialects
 from tests.support.cases import parametrized
 from tests.vllm_servers import TINY
 from tests.vocabularies import call, feed, legal, section, small, write
-
-if TYPE_CHECKING:
-    from enforcer.api import Enforcer
-    from enforcer.engines import CompiledGrammar
-
 
 V = small()
 BEGIN = V.control("<|tool_calls_section_begin|>")

@@ -8,17 +8,16 @@ A new block fails until a row of `HELD` has it, or each of its commands begins w
 then. A row that holds nothing fails, and so does a program that nothing begins with.
 """
 
-from __future__ import annotations
-
 import argparse
 import importlib
 import json
 import re
 import shutil
 import tomllib
+from collections.abc import Callable
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import yaml
@@ -40,10 +39,6 @@ from tests.snippets import (
 )
 from tests.support.cases import load, parametrized
 from tests.vocabularies import small, write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 ALL = every()
 _SHELL = ("sh", "console")

@@ -1,11 +1,10 @@
 """One budget in bytes, whoever asks and however many at once."""
 
-from __future__ import annotations
-
 import threading
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,9 +12,6 @@ from hypothesis import strategies as st
 
 from enforcer.cache import Cache
 from enforcer.errors import EngineFailure, RequestError
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def _given(weight: int, _: object) -> int:

@@ -1,10 +1,8 @@
 """What is compiled for an engine, when, and what is kept of it."""
 
-from __future__ import annotations
-
 import gc
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 import pytest
 
@@ -17,13 +15,9 @@ from enforcer.request.response_format import FormatKind, ResponseFormat, parse
 from enforcer.schema import Limits, OnUnsupported, Root
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
+from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import vocabulary
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from enforcer.vocabulary import Vocabulary
 
 PLAIN = '{"type": "object", "properties": {"a": {"type": "string"}}}'
 NOT_PLAIN = '{"type": "object", "not": {"required": ["a"]}}'

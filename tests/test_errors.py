@@ -1,7 +1,5 @@
 """Errors say who is at fault, where, and what to do, on every way out."""
 
-from __future__ import annotations
-
 import pickle
 from typing import Any
 

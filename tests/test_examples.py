@@ -1,7 +1,5 @@
 """The scripts in `examples` run, and say what their readers expect."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Old ways to turns that explain themselves, for one release."""
 
-from __future__ import annotations
-
 import importlib
 
 import enforcer

@@ -1,12 +1,10 @@
 """An error for each package that is missing, which names the extra."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys
 import tomllib
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -17,9 +15,6 @@ from enforcer.tokenizers import kimi
 from enforcer.vllm import register
 from tests import vocabularies
 from tests.snippets import ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 

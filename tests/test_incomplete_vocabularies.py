@@ -1,11 +1,9 @@
 """Tokenizers that lack bytes: what they cannot write is never begun, and JSON escapes write it."""
 
-from __future__ import annotations
-
 import json
 import re
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -15,14 +13,12 @@ import enforcer
 from enforcer.errors import InvalidSchema, InvalidTools, InvalidVocabulary, UnsupportedSchema
 from enforcer.regex.charset import ALL
 from enforcer.turn import dialects
+from enforcer.turn.matcher import Matcher
 from enforcer.vocabulary import Vocabulary
 from tests.engine_cases import closed
 from tests.support.tools import tool
 from tests.vocabularies import legal
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from enforcer.turn.matcher import Matcher
 
 _ASCII = [bytes([byte]) for byte in range(0x80)]
 _BYTES = [bytes([byte]) for byte in range(256)]

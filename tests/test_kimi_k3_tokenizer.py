@@ -1,7 +1,5 @@
 """The class that stands for Kimi K3's tokenizer: its prompts, and what vLLM makes of it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

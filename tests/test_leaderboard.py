@@ -1,11 +1,10 @@
 """The leaderboard's questions: requests, the package's checker, counts and comparisons."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,9 +22,6 @@ from bench.demo.real_model import weights
 from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 TOOL = tool(
     "math_add", {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}

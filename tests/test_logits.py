@@ -1,7 +1,5 @@
 """What a mask forbids, as logits have it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

@@ -3,8 +3,6 @@
 Owns: the table. Must not know: what any of these tests does.
 """
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,15 +3,9 @@
 And every package is in the table that says where things are.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOMS = ("schema", "numbers", "regex", "request", "turn", "layouts", "tokenizers")

@@ -1,7 +1,5 @@
 """A step of the neighbours' benchmark lasts as long as a device's."""
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 from typing import Any

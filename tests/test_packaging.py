@@ -1,7 +1,5 @@
 """What is in the wheel, what it needs, and what importing it loads."""
 
-from __future__ import annotations
-
 import os
 import re
 import shlex
@@ -12,7 +10,8 @@ import tomllib
 import venv
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from subprocess import CompletedProcess
+from typing import Any
 
 import pytest
 import yaml
@@ -20,10 +19,6 @@ import yaml
 from tests import processes
 from tests.snippets import PAGES
 from tests.support import wheel as wheel_command
-
-if TYPE_CHECKING:
-    from subprocess import CompletedProcess
-
 
 ROOT = Path(__file__).resolve().parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -1,11 +1,10 @@
 """The demo with a real model: its requests, its counts, its exit status, and a short run."""
 
-from __future__ import annotations
-
 import json
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -19,9 +18,6 @@ from bench.demo.real_model import counting, weights, workload
 from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ALL = workload.requests(200)
 READ = next(request for request in ALL if request.named and request.named[0] == "Read")

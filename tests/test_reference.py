@@ -1,7 +1,5 @@
 """The rows that are kept of today's engine are those that it makes; a sample of them."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.reference import cases

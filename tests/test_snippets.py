@@ -1,10 +1,10 @@
 """The examples of README and docs run as they stand: Python page by page, and command lines."""
 
-from __future__ import annotations
-
 import json
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,11 +13,6 @@ from enforcer.tools import cli
 from tests.snippets import ROOT, TOOLS, blocks, commands, every, fenced, run, script, scripts
 from tests.vllm_servers import TINY
 from tests.vocabularies import call, section
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 WRITTEN = r"functions.get_weather:0 get_weather \{.*\}\n"
 READ = r".*\(Call\(id='functions.get_weather:0', name='get_weather', .*\),?\)\n"

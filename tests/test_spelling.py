@@ -1,10 +1,8 @@
 """Spellings of strings and numbers against Python's own JSON reader."""
 
-from __future__ import annotations
-
 import json
+from decimal import Decimal
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -16,12 +14,8 @@ from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, contains, single
 from enforcer.regex import ANY, both, either, fullmatch, inverse, length, literal, parse
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import chars, concat, repeat
+from enforcer.regex.syntax import Regex
 from enforcer.spelling import INDENTATION, WHITE_SPACE, json_chars, spelled, xml_chars
-
-if TYPE_CHECKING:
-    from decimal import Decimal
-
-    from enforcer.regex.syntax import Regex
 
 
 def strings(regex: Regex) -> Regex:

@@ -8,31 +8,25 @@ is `--tool-call-parser kimi_k2 --enable-auto-tool-choice --tool-strict-level par
 Each test says what stock does as well, so that it fails when a new vLLM mends it.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import tiktoken
 from tiktoken.load import load_tiktoken_bpe
 
+from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
 from tests.engine_cases import closed
 from tests.shared_data import shared
 from tests.spec_cases import carried
 from tests.support.tools import tool
 from tests.vocabularies import call, section
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from enforcer.vocabulary import Vocabulary
 
 pytest.importorskip("vllm")
 xgr = pytest.importorskip("xgrammar")

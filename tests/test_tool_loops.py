@@ -1,7 +1,5 @@
 """What `bench.tool_loops` finds wrong with a loop, of exchanges that a library might have had."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What a type checker says of a request's fields: what clients write fits, nonsense does not."""
 
-from __future__ import annotations
-
 import re
 import sys
 from pathlib import Path

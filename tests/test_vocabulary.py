@@ -1,7 +1,5 @@
 """What ids stand for, and what is looked up of them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

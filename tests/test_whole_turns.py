@@ -1,7 +1,5 @@
 """`python -m bench.arguments --format NAME`: whole turns beside xgrammar, of two tools."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("vllm")

@@ -4,24 +4,18 @@ Owns: one that knows its texts by heart, and one that fails on demand. Must not 
 schemas, or any real engine.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
+import numpy as np
+
+from enforcer.engines import ArgumentMatcher
 from enforcer.errors import EnforcerError
 from enforcer.turn import dialects
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.matcher import Matcher
 from enforcer.turn.table import Table
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
-
-    import numpy as np
-
-    from enforcer.engines import ArgumentMatcher
-    from enforcer.vocabulary import Vocabulary
+from enforcer.vocabulary import Vocabulary
 
 
 @dataclass

@@ -4,24 +4,18 @@ Owns: their ids, the ways in which they can spell a text, and reading a mask bac
 Must not know: what is tested with them.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
+from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 from tests.shared_data import shared
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from numpy.typing import NDArray
-
-    from enforcer.turn.table import Table
 
 # Text tokens after the 256 bytes. Most of them cross a boundary of JSON or of a header,
 # for a mask that is right inside each part alone can still be wrong across two.

@@ -4,23 +4,18 @@ Owns: a modest strategy of tools with valid arguments, and walking through the m
 Must not know: the rich schema strategy of the schema compiler's own tests.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
 
 import enforcer
+from enforcer.turn.matcher import Matcher
 from tests.schema_judge import engine
 from tests.vocabularies import legal, small
-
-if TYPE_CHECKING:
-    from random import Random
-
-    from enforcer.turn.matcher import Matcher
 
 V = small()
 _USUAL = 60  # examples of the usual profile

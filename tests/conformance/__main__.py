@@ -10,8 +10,6 @@ python -m tests.conformance            compare; exit status 1 on a step back
 python -m tests.conformance --update   take over what has become better
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

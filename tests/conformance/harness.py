@@ -5,27 +5,22 @@ schema, and the comparison with the committed expectations. Must not know: how s
 are compiled.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from enforcer.engines import ArgumentEngine, CompiledGrammar
 from enforcer.errors import EnforcerError, UnsatisfiableSchema
 from enforcer.schema import Conventions, Formats, compile_schema
 from enforcer.schema.bundling import read_documents
+from enforcer.vocabulary import Vocabulary
 from tests.shared_data import shared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from enforcer.engines import ArgumentEngine, CompiledGrammar
-    from enforcer.vocabulary import Vocabulary
 
 EXPECTED = Path(__file__).with_name("expected.json")
 # Cases that are right by the letter of the standard only, which calls `format` an annotation

@@ -1,23 +1,17 @@
 """The committed expectations: what is right stays right, and nothing is accepted wrongly."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from enforcer.engines import load
 from enforcer.schema import compile_schema
+from enforcer.vocabulary import Vocabulary
 from tests.conformance.harness import DEVIATIONS, Verdict, all_cases, expected, is_step_back, judge
 from tests.shared_data import shared
-
-if TYPE_CHECKING:
-    from enforcer.vocabulary import Vocabulary
-
 
 ROOT = Path(__file__).resolve().parents[2]
 

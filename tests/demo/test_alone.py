@@ -1,7 +1,5 @@
 """The folder of the demos needs nothing else of the bench."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,14 +1,13 @@
 """The whole demo, as `make demo` runs it, on fewer requests."""
 
-from __future__ import annotations
-
 import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from signal import Signals
+from typing import Any, Self
 
 import pytest
 
@@ -20,10 +19,6 @@ from enforcer.judging.replies import ChatReply
 from enforcer.tools.verify import client
 from tests import processes
 from tests.processes import descendants, is_running
-
-if TYPE_CHECKING:
-    from signal import Signals
-
 
 pytestmark = pytest.mark.vllm
 DEMO = [sys.executable, "-m", "bench.demo"]

@@ -1,7 +1,6 @@
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,10 +9,6 @@ from bench.demo.transparency import Markers
 from enforcer.judging.judge import judge
 from enforcer.judging.replies import ChatCall, ChatReply
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 S, B, A, E, Z, END, OPEN, CLOSE, OTHER, TEXT = range(10)
 MARKERS = Markers(dict(zip(range(9), "SBAEZI<>?", strict=True)))

@@ -4,13 +4,13 @@ Its arguments are read by vLLM's own parser in `vllm/test_commands.py`, its comm
 `test_orders.py`.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 
 from enforcer.checking import pool, worker
@@ -20,11 +20,6 @@ from enforcer.tools import cli
 from enforcer.turn import dialects
 from enforcer.vllm.config import names, settings
 from tests.snippets import ROOT, blocks
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    import pytest
 
 PAGE = ROOT / "docs/production/kubernetes.md"
 OBJECTS: dict[str, dict[str, Any]] = {

@@ -1,7 +1,5 @@
 """The dashboard and the alert rules show metrics that exist, by labels and values that exist."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re

@@ -4,14 +4,14 @@ Owns: `kubectl` lines, and what runs inside containers. Where `kubectl` is insta
 patches to the Deployment as it stands on its page, without a server.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shlex
 import shutil
+from collections.abc import Iterator
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
@@ -19,13 +19,7 @@ import yaml
 from enforcer.tools import cli
 from enforcer.vllm.config import names, settings
 from tests import processes
-from tests.snippets import ROOT, blocks, commands, every
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.snippets import Command
+from tests.snippets import ROOT, Command, blocks, commands, every
 
 RUNBOOK = ROOT / "docs/production/runbook.md"
 OUT = ROOT / "docs/production/removal.md"

@@ -1,7 +1,5 @@
 """The two ways of recording requests that a page shows give bodies that `enforcer check` reads."""
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import re
@@ -11,18 +9,15 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from enforcer.documents import Document
 from enforcer.tools.cli import declarations
 from tests.snippets import MESSAGES, ROOT, TOOLS, blocks
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 PAGE = ROOT / "docs/vllm/rolling-out.md"
 BODY = {

@@ -1,29 +1,24 @@
 """The page about the compiler names modules that exist, and shows what the code does."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import enforcer
 from enforcer import kernel
-from enforcer.machine.tables import tables_of
+from enforcer.machine.tables import CompiledTables, tables_of
 from enforcer.regex import ANY
 from enforcer.schema import compile_schema
+from enforcer.schema.grammar import ObjectShape
 from enforcer.tools.explain.place import Phase
 from enforcer.turn import dialects
+from enforcer.turn.matcher import Matcher
 from enforcer.vocabulary import Vocabulary
 from tests.support.tools import tool
 from tests.vocabularies import legal
-
-if TYPE_CHECKING:
-    from enforcer.machine.tables import CompiledTables
-    from enforcer.schema.grammar import ObjectShape
-    from enforcer.turn.matcher import Matcher
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT.joinpath("docs", "compiler.md").read_text(encoding="utf-8")

@@ -1,7 +1,5 @@
 """Figures that stand in several places are the same ones."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """A page of a model that is no Kimi K2 says what the formats and their tests have."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,17 +1,12 @@
 """Names of modules, files and classes in the pages exist, and versions are of the next release."""
 
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from enforcer.vllm.config.names import TESTED_VERSIONS
 from tests.snippets import PAGES, RELEASE, ROOT
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 # What an upgrade from an old release needs names what is gone.
 _PAST = set((ROOT / "docs/production").glob("upgrading-*.md"))

@@ -1,16 +1,10 @@
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.support import plots
-
-if TYPE_CHECKING:
-    from tests.support.plots import Chart
-
+from tests.support.plots import Chart
 
 TEXT = {page: page.read_text() for page in {chart.page for chart in plots.CHARTS}}
 

@@ -3,24 +3,16 @@
 Sources are read, as the site's generator reads them, so that no host is imported.
 """
 
-from __future__ import annotations
-
 import ast
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 import enforcer
 from enforcer import errors
-from tests.support.signatures import PAGES, methods, shown, source, written
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.support.signatures import Documented
-
+from tests.support.signatures import PAGES, Documented, methods, shown, source, written
 
 _SECTION = re.compile(r"^( *)(Args|Attributes|Raises):\n((?:\1    .*\n|\n)+)", re.MULTILINE)
 TEXTS = {page: page.read_text() for page in PAGES}

@@ -3,23 +3,18 @@
 `make docs` builds them with the same rules; this needs no generator.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import tomllib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from bench import site
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

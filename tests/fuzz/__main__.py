@@ -6,8 +6,6 @@ has found goes on from run to run in the corpus; bytes that break an invariant a
 `crash-*` and told with the example that they draw. Exits with 1 if there are any.
 """
 
-from __future__ import annotations
-
 import argparse
 import subprocess
 import sys

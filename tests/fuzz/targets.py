@@ -4,12 +4,11 @@ Owns: one property for each target, its invariant in its docstring. Must not kno
 bytes that examples are drawn from.
 """
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -28,9 +27,6 @@ from tests.schema_strategies import schemas
 from tests.vocabularies import bits, legal, row_of, write
 from tests.walks import V, requests, served, step
 from tests.walks import schemas as schemas_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 SEEDS = st.integers(0, 2**32)
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"

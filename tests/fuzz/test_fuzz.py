@@ -1,7 +1,5 @@
 """The fuzzers' properties on examples that Hypothesis draws, so that they go on working."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

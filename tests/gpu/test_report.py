@@ -1,9 +1,7 @@
 """The report for machines with an accelerator, made on one without."""
 
-from __future__ import annotations
-
 from argparse import Namespace
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -12,10 +10,6 @@ pytest.importorskip("transformers")
 
 from bench.gpu import __main__ as report
 from bench.gpu import generation, masks
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.slow
 

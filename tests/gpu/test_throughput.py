@@ -1,11 +1,10 @@
 """How streams are timed, and what the tables make of it; no server."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import math
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,9 +15,6 @@ from bench.demo.servers import free_port
 from bench.gpu import serving as serving_
 from bench.throughput import Sent
 from tests.fake_server import serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _event(*ids: int) -> bytes:

@@ -14,8 +14,6 @@ and pytest-cov. Cosmic Ray's own runner gives every mutant the same command; her
 the seconds of one module's tests, which is what makes a sample affordable.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

@@ -3,8 +3,6 @@
 Owns: reading the list. Must not know: how changes are found, or tests are run.
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

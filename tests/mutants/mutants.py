@@ -9,26 +9,22 @@ are constants of a module, which are bounds: one more or less moves a refusal, n
 is `is` made `==`: it stands between members of enumerations and markers, equal if the same.
 """
 
-from __future__ import annotations
-
 import ast
 import difflib
 import warnings
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 from cosmic_ray import plugins
 from cosmic_ray.ast import ast_nodes, get_ast
 from cosmic_ray.mutating import mutate_code
 
 from tests.mutants.operators import RemoveStatement, SwapBuiltin
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from random import Random
 
 ROOT = Path(__file__).resolve().parents[2]
 _UNUSED = (

@@ -3,15 +3,11 @@
 Owns: those operators, in the form that Cosmic Ray's own have. Must not know: what is mutated.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from cosmic_ray.operators.operator import Example, Operator
 from parso.python.tree import Keyword, Name
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _OPPOSITES = {"any": "all", "all": "any", "min": "max", "max": "min"}
 

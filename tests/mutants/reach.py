@@ -8,8 +8,6 @@ alone. What several files share is not told apart, so that a file may be missed;
 mutants are called noticed for it.
 """
 
-from __future__ import annotations
-
 import ast
 import hashlib
 import subprocess

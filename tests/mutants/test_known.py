@@ -1,7 +1,5 @@
 """The list of changes that change nothing: of lines that are there, each with a reason."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tests.mutants.known import equivalent

@@ -1,7 +1,5 @@
 """The mutation command: what it changes, and what it leaves alone."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

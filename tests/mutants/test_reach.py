@@ -1,19 +1,14 @@
 """Which tests reach which lines: recorded for a small package, of known reach."""
 
-from __future__ import annotations
-
 import os
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("pytest_cov", reason="needs the dependency group `mutants`")
 
-from typing import TYPE_CHECKING
 
 from tests.mutants.reach import record
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 CODE = """\
 FACTOR = 2

@@ -1,15 +1,10 @@
 """What is taken of a collection, and what its calls are."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 from bench.peers import cases
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 INTEGER = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 

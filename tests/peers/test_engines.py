@@ -1,7 +1,5 @@
 """The adapters: each takes a plain schema, and says no to one that means nothing."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is counted of outcomes, and which times."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Cases of tests, read from the TOML files in `cases` folders beside the tests."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from pathlib import Path

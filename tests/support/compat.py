@@ -8,25 +8,20 @@ The wheel is downloaded by pip (340 MB; some seconds to some minutes) and its Py
 are kept in `.cache`. Needs neither vLLM nor torch installed.
 """
 
-from __future__ import annotations
-
 import argparse
 import ast
 import subprocess
 import sys
 import tempfile
 import zipfile
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from enforcer.vllm import fit, patches
 from tests.support.request_fields import CLASSES, CONSIDERED
 from tests.support.vllm_attributes import ATTRIBUTES
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
 
 _OURS = Path(__file__).resolve().parents[2] / "enforcer" / "vllm"
 CACHE = Path(__file__).resolve().parents[2] / ".cache"

@@ -11,8 +11,6 @@ of its path; with no command the folder is made, and named.
 Owns: what such a folder holds. Must not know: what is run with it.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import re

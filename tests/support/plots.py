@@ -4,8 +4,6 @@ Owns: reading a table, and a chart of grouped bars as SVG. Must not know: how an
 What a chart shows is what the page says: `tests/docs/test_plots.py` draws them anew.
 """
 
-from __future__ import annotations
-
 import math
 import re
 import tomllib

@@ -6,8 +6,6 @@ looks first whether it can end a reply inside a call, forbid what a reply must h
 constraint.
 """
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

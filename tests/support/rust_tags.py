@@ -4,23 +4,19 @@ Owns: the requests whose structural tags the tests read, and recording them from
 `vllm-rs render`, which needs no engine. Must not know: what the tags mean.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 
 from bench.demo import random_model
 from bench.demo.servers import MODEL_NAME, free_port
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 _FORMAT = {"type": "json_schema", "json_schema": {"name": "x", "schema": _SCHEMA}}

@@ -7,21 +7,17 @@ by callers: its `__init__` is left out. Sources are read and not imported, so th
 needed.
 """
 
-from __future__ import annotations
-
 import ast
 import copy
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    Documented = ast.ClassDef | ast.FunctionDef
+Documented = ast.ClassDef | ast.FunctionDef
 
 ROOT = Path(__file__).resolve().parents[2]
 _MOST_FIELDS = 12  # of more a page has a table

@@ -1,7 +1,5 @@
 """Tools as a chat request lists them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 

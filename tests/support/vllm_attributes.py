@@ -1,7 +1,5 @@
 """Attributes of vLLM's classes that `enforcer.vllm` reads or sets; `compat` checks them."""
 
-from __future__ import annotations
-
 import tomllib
 from pathlib import Path
 

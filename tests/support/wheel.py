@@ -5,8 +5,6 @@
 this. `.github/workflows/release.yml` does the same in containers, for each kind of processor.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shutil

@@ -1,10 +1,8 @@
 """Tokenizers that a path leads to: the same as when transformers has loaded them."""
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 import tokenizers
@@ -18,9 +16,6 @@ from tests.shared_data import shared
 from tests.tokenizer_cases import TEXTS
 from tests.vllm_servers import TINY
 from tests.vocabularies import kimi
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_a_tokenizer_json_and_its_folder() -> None:

@@ -1,10 +1,10 @@
 """Kimi's two files, right ones and broken ones."""
 
-from __future__ import annotations
-
 import base64
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,10 +13,6 @@ from enforcer.tokenizers.kimi import split
 from enforcer.vocabulary import Vocabulary
 from tests.tokenizer_cases import BYTES, RANKS, TEXTS
 from tests.vocabularies import bits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
 
 
 def kimi_files(folder: Path, ranks: dict[bytes, int], names: dict[int, Any]) -> tuple[Path, Path]:

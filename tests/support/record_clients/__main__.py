@@ -4,21 +4,16 @@ Owns: the file: one request a line. Must not know: the enforcer. `tests/vllm/tes
 reads what it writes.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from bench.agents import headless
 from tests.support.record_clients import stub
 from tests.support.record_clients.libraries import LIBRARIES
 from tests.support.record_clients.reduced import reduced
-
-if TYPE_CHECKING:
-    from tests.support.record_clients.stub import Recorded
+from tests.support.record_clients.stub import Recorded
 
 
 def record(client: str) -> Recorded:

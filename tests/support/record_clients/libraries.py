@@ -5,14 +5,10 @@ what answers. Each runs in an environment of its own, where the client is instal
 (`openai-agents`, `langchain-openai`, `pydantic-ai-slim[openai]`, `litellm`).
 """
 
-from __future__ import annotations
-
 import os
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
+from typing import Literal
 
 
 def get_weather(

@@ -5,8 +5,6 @@ which are someone else's text and no affair of a grammar; and what tells one run
 Must not know: who sent it.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 _WORDS = 80  # characters of a description

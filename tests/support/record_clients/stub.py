@@ -5,16 +5,12 @@ it, and the record of what was asked. Must not know: which client asks. It needs
 Python.
 """
 
-from __future__ import annotations
-
 import json
 import threading
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from typing import Any
 
 Recorded = list[dict[str, Any]]
 

@@ -1,7 +1,5 @@
 """Schemas to verify, and servers that hold them or do not."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -1,22 +1,15 @@
 """`enforcer check` run on values, and `enforcer verify` against a server that answers as told."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enforcer.tools import cli
-from tests.fake_server import serving
-from tests.tools.cli.answers import SCHEMAS, TOOL, USER
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.fake_server import FakeServer
-    from tests.tools.cli.answers import Check, Command, Run, Verify
+from tests.fake_server import FakeServer, serving
+from tests.tools.cli.answers import SCHEMAS, TOOL, USER, Check, Command, Run, Verify
 
 
 @pytest.fixture

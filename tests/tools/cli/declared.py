@@ -1,7 +1,5 @@
 """Tools as clients declare them, for `enforcer check`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 EXACT = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}

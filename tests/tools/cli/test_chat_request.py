@@ -1,18 +1,14 @@
 """Requests of the three APIs, as `enforcer explain` reads them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enforcer.errors import ConfigurationError
 from enforcer.tools.cli import chat_request
 from tests.support.cases import parametrized, schemas
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 TEXT = {"type": "object", "required": ["a"]}

@@ -1,7 +1,6 @@
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,13 +9,8 @@ from hypothesis import strategies as st
 from enforcer.tools import cli
 from tests.shared_data import shared
 from tests.support.cases import schemas
+from tests.tools.cli.answers import Check, Command, Run
 from tests.tools.cli.declared import EXACT, UNIQUE, chat
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.tools.cli.answers import Check, Command, Run
-
 
 IMPOSSIBLE = {"type": "object", "properties": {"a": False}, "required": ["a"]}
 

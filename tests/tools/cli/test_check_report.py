@@ -1,21 +1,16 @@
 """What `enforcer check` prints and what it goes on past."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enforcer.tools import cli
 from enforcer.tools.cli.verdicts import Judge
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from tests.tools.cli.answers import Command, Run
+from tests.tools.cli.answers import Command, Run
 
 GOOD = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
 OPEN = {"type": "object", "properties": {"a": {"type": "string"}}}

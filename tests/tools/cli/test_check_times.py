@@ -1,21 +1,16 @@
 """What `enforcer check` says of the time that a server's check has."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enforcer.checking.work import LOOK, SECONDS, TOO_SLOW
 from enforcer.schema import OnUnsupported, compile_schema
+from tests.tools.cli.answers import Check, Run
 from tests.tools.cli.declared import EXACT, UNIQUE, chat
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.tools.cli.answers import Check, Run
 
 
 @pytest.fixture

@@ -1,9 +1,8 @@
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +10,6 @@ from enforcer.tools import cli
 from enforcer.tools.doctor import CheckResult, CheckStatus, bad, installation, note, ok
 from tests.fake_server import call, reply, serving
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 Doctor = Callable[..., tuple[int, str, str]]
 WELL = (ok("a", "fine"),)

@@ -1,21 +1,14 @@
 """`docs/cli.md` has every command and every option that there is, and no other."""
 
-from __future__ import annotations
-
 import argparse
 import re
+from argparse import ArgumentParser
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from enforcer.tools.cli import check, doctor, explain, main, verify
-
-if TYPE_CHECKING:
-    from argparse import ArgumentParser
-
-    from tests.tools.cli.answers import Command
-
+from tests.tools.cli.answers import Command
 
 PAGE = Path(__file__).parents[3].joinpath("docs", "cli.md").read_text(encoding="utf-8")
 SECTIONS = dict(

@@ -1,27 +1,22 @@
 """`enforcer explain`: its files, its output, its exit status."""
 
-from __future__ import annotations
-
 import json
 import shlex
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from enforcer.tools import cli
 from enforcer.turn import dialects
+from enforcer.vocabulary import Vocabulary
 from tests.fake_server import serving
 from tests.snippets import ROOT, blocks
 from tests.support.cases import parametrized
+from tests.tools.cli.answers import Command
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from enforcer.vocabulary import Vocabulary
-    from tests.tools.cli.answers import Command
-
-    Explain = Callable[..., tuple[int, Any]]
+Explain = Callable[..., tuple[int, Any]]
 
 PAGE = ROOT / "docs" / "explain.md"
 TINY = ROOT / "bench" / "models" / "tiny-kimi"

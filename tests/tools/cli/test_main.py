@@ -1,21 +1,15 @@
 """The command itself: its version, `python -m`, and pipes that close."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys
 from importlib import metadata
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from enforcer.tools import cli
 from tests import processes
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 PYTHON = [sys.executable, "-m", "enforcer"]
 

@@ -1,24 +1,19 @@
 """What all commands print: no name writes a line of its own, moves a cursor, or ends a command."""
 
-from __future__ import annotations
-
 import io
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enforcer.tools import cli
 from enforcer.tools.cli import output
 from tests import processes
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.tools.cli.answers import Command
+from tests.tools.cli.answers import Command
 
 PYTHON = [sys.executable, "-m", "enforcer"]
 # Lines, cursors, directions of writing, and what no encoding has.

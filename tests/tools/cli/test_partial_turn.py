@@ -1,9 +1,9 @@
 """`enforcer explain` for arguments alone, and beside tools that cannot be enforced."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,14 +17,9 @@ from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
 from enforcer.vocabulary import Vocabulary
 from tests.support.cases import parametrized
+from tests.tools.cli.answers import Command
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from tests.tools.cli.answers import Command
-
-    Run = Callable[..., tuple[int, dict[str, Any], str]]
+Run = Callable[..., tuple[int, dict[str, Any], str]]
 
 BROKEN = {"type": "object", "properties": {"x": {"type": "float"}}}
 ODD = {"type": "array", "uniqueItems": True, "contains": {"const": 1}}

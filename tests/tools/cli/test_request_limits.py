@@ -1,9 +1,8 @@
 """What the schemas of one request come to together."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,12 +13,8 @@ from enforcer.schema.limits import Limits
 from enforcer.tools.cli import declarations
 from enforcer.tools.cli.check_report import Oversized
 from enforcer.tools.cli.verdicts import oversized
+from tests.tools.cli.answers import Command
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.tools.cli.answers import Command
 
 LIMITS = Limits(tools=3, request=200)
 

@@ -1,9 +1,8 @@
 """Asking for a turn and for its scores."""
 
-from __future__ import annotations
-
 import asyncio
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,10 +10,6 @@ from enforcer.errors import ConfigurationError
 from enforcer.tools.cli.explain import scored_turn
 from enforcer.tools.verify.client import Endpoint
 from tests import fake_server
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 REPLY = {"prompt_token_ids": [1, 2], "choices": [{"token_ids": [3, 4], "message": {}}]}
 SCORES: dict[Any, Any] = {"choices": [{"prompt_logprobs": [None, {}, {}, {}]}]}

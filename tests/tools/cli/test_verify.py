@@ -1,18 +1,11 @@
 """What `enforcer verify` measures, and what it says of it."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 from tests.fake_server import call, reply
-from tests.tools.cli.answers import GOOD, USER, enforced, loose, stopping
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.tools.cli.answers import Verify
-
+from tests.tools.cli.answers import GOOD, USER, Verify, enforced, loose, stopping
 
 HERMES = 'enforcer_dialect{dialect="hermes"} 1.0\n'
 

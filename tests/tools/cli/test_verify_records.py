@@ -1,19 +1,13 @@
 """Recorded requests and reports, as `enforcer verify` replays and compares them."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.fake_server import call, reply
-from tests.tools.cli.answers import TOOL, USER, calling, enforced, stopping
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.tools.cli.answers import Verify
+from tests.tools.cli.answers import TOOL, USER, Verify, calling, enforced, stopping
 
 
 def test_recorded_requests_are_replayed_and_compared(

@@ -1,25 +1,19 @@
 """What `enforcer verify` says where it cannot measure, or is not left to."""
 
-from __future__ import annotations
-
 import json
 import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enforcer.tools import cli
 from tests.fake_server import call, reply, serving
 from tests.support.cases import parametrized
-from tests.tools.cli.answers import USER, calling, enforced
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from tests.tools.cli.answers import Command, Verify
+from tests.tools.cli.answers import USER, Command, Verify, calling, enforced
 
 
 def test_the_key_comes_from_the_environment(

@@ -1,10 +1,9 @@
-from __future__ import annotations
-
 import sys
 import tomllib
+from collections.abc import Callable
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,10 +12,6 @@ from enforcer.machine import compiled
 from enforcer.tools.doctor import CheckStatus, installation
 from enforcer.vllm.observe import metric_defs
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 ROOT = Path(__file__).resolve().parents[3]
 

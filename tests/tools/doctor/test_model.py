@@ -1,10 +1,10 @@
 """Folders of models: one that is right, and each of the ways to be wrong."""
 
-from __future__ import annotations
-
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,11 +16,6 @@ from transformers import PreTrainedTokenizerFast
 
 from enforcer.tools.doctor import CheckStatus, model
 from enforcer.turn import dialects
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 OK, NOTE, BAD = CheckStatus.OK, CheckStatus.NOTE, CheckStatus.BAD
 K2 = dialects.load("kimi_k2")

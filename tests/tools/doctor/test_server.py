@@ -1,11 +1,10 @@
-from __future__ import annotations
-
 import json
 import re
 import socketserver
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -17,10 +16,6 @@ from enforcer.tools.verify.client import Endpoint
 from enforcer.vllm.config import names
 from tests.fake_server import call, reply, serving
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 OK, NOTE, BAD = CheckStatus.OK, CheckStatus.NOTE, CheckStatus.BAD
 

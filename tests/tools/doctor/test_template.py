@@ -1,9 +1,8 @@
 """Templates that are right, and each of the ways in which they are known to be wrong."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -11,10 +10,6 @@ from enforcer.tools.doctor import CheckStatus, template
 from enforcer.turn import dialects
 from tests import kimi_k3_tokenizer
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 K2 = dialects.load("kimi_k2")
 

@@ -1,7 +1,5 @@
 """The versions of a server beside those here."""
 
-from __future__ import annotations
-
 from importlib import metadata
 
 import pytest

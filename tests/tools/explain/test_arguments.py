@@ -1,7 +1,5 @@
 """What is said within the arguments of a call."""
 
-from __future__ import annotations
-
 import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse

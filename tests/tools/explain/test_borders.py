@@ -1,12 +1,12 @@
 """What is said of markers and headers that are spelled, in every dialect."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import pytest
 
+from enforcer.tools.explain.turn import ExplainedMatcher
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Ids
 from tests.dialect_cases import NAMES, opening, served, vocabulary
@@ -14,11 +14,6 @@ from tests.explained_turns import start
 from tests.support.cases import parametrized
 from tests.support.tools import tool
 from tests.vocabularies import feed, legal, write
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from enforcer.tools.explain.turn import ExplainedMatcher
 
 
 def tools_of(example: Mapping[str, Any]) -> list[dict[str, Any]]:

@@ -1,7 +1,5 @@
 """What may come around the calls of a turn."""
 
-from __future__ import annotations
-
 import pytest
 
 from tests.explained_turns import HEADER, SECTION, told, turn

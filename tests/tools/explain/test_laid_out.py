@@ -1,21 +1,16 @@
 """What is said within arguments that are not laid out as JSON."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from enforcer.tools.explain.turn import ExplainedMatcher
 from tests.dialect_cases import served, vocabulary
 from tests.explained_turns import start
 from tests.support.cases import load, parametrized
 from tests.support.tools import tool
 from tests.vocabularies import feed, write
-
-if TYPE_CHECKING:
-    from enforcer.tools.explain.turn import ExplainedMatcher
-
 
 _CASES = load("tools/explain/cases/laid_out.toml")
 SCHEMA = json.loads(_CASES["schema"])

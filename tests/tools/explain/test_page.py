@@ -1,22 +1,15 @@
 """The page of a turn, and the JSON that it carries."""
 
-from __future__ import annotations
-
 import json
 import re
 from html.parser import HTMLParser
-from typing import TYPE_CHECKING
 
 from enforcer.tools.cli.output import plain
 from enforcer.tools.explain.table import as_json, lines, page
-from enforcer.tools.explain.trace import Given, follow
+from enforcer.tools.explain.trace import Given, Trace, follow
 from tests.explained_turns import ARGUMENTS, turn
 from tests.vocabularies import write
 from tests.walks import V
-
-if TYPE_CHECKING:
-    from enforcer.tools.explain.trace import Trace
-
 
 EVIL = 'x</script><script>alert("/*trace*/")<!--title-->'
 

@@ -1,16 +1,12 @@
 """Values that are due at a place, and where in the schema they come from."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 from enforcer.layouts import JSON
 from enforcer.schema import trace_schema
 from enforcer.tools.explain.place import BytewiseText, Outline, TextPlace
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 
 def sources(schema: Any, text: str) -> list[Sequence[str]]:

@@ -1,7 +1,5 @@
 """Recorded turns in their several forms."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Turns followed token by token."""
 
-from __future__ import annotations
-
 from enforcer.tools.explain.trace import Given, follow, read_spelled, split_markers
 from tests.explained_turns import ARGUMENTS, turn
 from tests.vocabularies import write

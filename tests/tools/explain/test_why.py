@@ -1,23 +1,19 @@
 """Why an id may not come, around the calls of a turn."""
 
-from __future__ import annotations
-
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 import enforcer
 from enforcer.errors import BudgetTooSmall, EnforcerError
+from enforcer.tools.explain.turn import ExplainedMatcher
 from enforcer.turn import dialects
 from tests.explained_turns import ARGUMENTS, HEADER, SECTION, TOOLS, start, told, turn, why
 from tests.support.cases import parametrized
 from tests.support.tools import tool
 from tests.vocabularies import feed, write
 from tests.walks import V
-
-if TYPE_CHECKING:
-    from enforcer.tools.explain.turn import ExplainedMatcher
 
 
 def test_a_tool_that_is_not_declared() -> None:

@@ -1,17 +1,13 @@
 """Values, numbers and texts in words."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from enforcer.schema import compile_schema
+from enforcer.schema.grammar import Value
 from enforcer.tools.explain.words import Option, constants, in_words, kinds, listing, shown
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from enforcer.schema.grammar import Value
 
 
 def value_of(schema: dict[str, Any]) -> Value:

@@ -1,20 +1,15 @@
-from __future__ import annotations
-
 import asyncio
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from enforcer.errors import ConfigurationError
+from enforcer.judging.replies import ChatReply
 from enforcer.tools.verify import client
 from enforcer.tools.verify.client import Endpoint
 from tests.fake_server import reply, serving
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from enforcer.judging.replies import ChatReply
-
 
 NOWHERE = "http://127.0.0.1:9"
 

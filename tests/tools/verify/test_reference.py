@@ -1,7 +1,6 @@
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,9 +8,6 @@ from enforcer.errors import ConfigurationError
 from enforcer.tools.verify import reference
 from enforcer.tools.verify.reference import ReferenceRun
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def write(path: Path, *values: Any) -> Path:

@@ -1,7 +1,6 @@
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
@@ -14,9 +13,6 @@ from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.tools.verify import suites
 from tests.shared_data import shared
 from tests.support.cases import parametrized
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def valid(schema: dict[str, Any], value: Any) -> bool:
