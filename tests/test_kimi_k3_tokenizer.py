@@ -1,10 +1,12 @@
 """The class that stands for Kimi K3's tokenizer: its prompts, and what vLLM makes of it."""
 
+import json
 from typing import Any
 
 import pytest
 
 from tests import format_models
+from tests.support.cases import load
 from tests.support.tools import tool
 
 transformers = pytest.importorskip("transformers")
@@ -13,38 +15,10 @@ from enforcer.vocabulary import Vocabulary  # noqa: E402 - transformers is asked
 
 pytestmark = pytest.mark.slow
 
-CALL = {
-    "id": "x",
-    "type": "function",
-    "function": {"name": "w", "arguments": {"a": '"b" & c', "n": 1.5, "o": {"x": [1]}, "z": None}},
-}
+_CASES = load("cases/kimi_k3.toml")
 TOOL = tool("w", {"type": "object"})
-DIALOG = [
-    {"role": "system", "tools": [TOOL]},
-    {"role": "user", "content": "Hi <|close|>"},
-    {"role": "assistant", "content": "So.", "reasoning": "Hm.", "tool_calls": [CALL]},
-    {"role": "tool", "tool": 'w"&', "index": 1, "content": "21 °C"},
-]
-DECLARED = (
-    '<|open|>message role="system" type="tool-declare"<|sep|># Tools\n'
-    "Here are the available tools, described in JSONSchema.\n\n```json\n"
-    '[{"function":{"name":"w","parameters":{"type":"object"}},"type":"function"}]\n```'
-    "<|close|>message<|sep|><|end_of_msg|>"
-)
-SAID = (
-    '<|open|>message role="user"<|sep|>Hi <|close|><|close|>message<|sep|><|end_of_msg|>'
-    '<|open|>message role="assistant"<|sep|>{think}'
-    "<|open|>response<|sep|>So.<|close|>response<|sep|><|open|>tools<|sep|>"
-    '<|open|>call tool="w" index="1"<|sep|>'
-    '<|open|>argument key="a" type="string"<|sep|>"b" & c<|close|>argument<|sep|>'
-    '<|open|>argument key="n" type="number"<|sep|>1.5<|close|>argument<|sep|>'
-    '<|open|>argument key="o" type="object"<|sep|>{{"x": [1]}}<|close|>argument<|sep|>'
-    '<|open|>argument key="z" type="null"<|sep|>null<|close|>argument<|sep|>'
-    "<|close|>call<|sep|><|close|>tools<|sep|><|close|>message<|sep|><|end_of_msg|>"
-    '<|open|>message role="tool" tool="w&quot;&amp;" index="1"<|sep|>21 °C'
-    "<|close|>message<|sep|><|end_of_msg|>"
-    '<|open|>message role="assistant"<|sep|>'
-)
+DIALOG = [json.loads(each) for each in _CASES["dialog"]]
+DECLARED, SAID = ("".join(_CASES[name]) for name in ("declared", "said"))
 
 
 @pytest.fixture(scope="module")

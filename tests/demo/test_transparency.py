@@ -15,27 +15,10 @@ MARKERS = Markers(dict(zip(range(9), "SBAEZI<>?", strict=True)))
 CALL = [B, TEXT, TEXT, A, TEXT, E]
 
 
-@pytest.mark.parametrize(
-    ("token_ids", "calls", "expected"),
-    [
-        ([TEXT, TEXT, END], 0, True),
-        ([END], 0, True),
-        ([S, *CALL, Z, END], 1, True),
-        ([TEXT, S, *CALL, *CALL, Z, END], 2, True),
-        ([OPEN, TEXT, CLOSE, TEXT, S, *CALL, Z, END], 1, True),
-        ([S, *CALL, Z, END], 0, False),  # the parser dropped the call
-        ([S, *CALL, Z, TEXT, END], 1, False),  # text after the section
-        ([S, *CALL, Z, S, *CALL, Z, END], 2, False),  # a second section
-        ([S, *CALL, TEXT, *CALL, Z, END], 2, False),  # text between calls
-        ([S, Z, END], 0, False),  # an empty section
-        ([S, *CALL, END], 1, False),  # the section is not closed
-        ([TEXT], 0, False),  # cut off
-        ([TEXT, OTHER, END], 0, False),  # another control token
-        ([TEXT, E, TEXT, END], 0, False),  # a stray marker
-    ],
-)
-def test_layout_of_a_turn(token_ids: list[int], calls: int, expected: bool) -> None:
-    assert MARKERS.well_formed(token_ids, calls) is expected
+@parametrized("demo/cases/transparency.toml", "turns")
+def test_layout_of_a_turn(turn: str, calls: int, well_formed: bool) -> None:
+    token_ids = ["SBAEZI<>?T".index(letter) for letter in turn.replace(" ", "")]
+    assert MARKERS.well_formed(token_ids, calls) is well_formed
 
 
 def test_markers_are_read_from_the_tokenizer(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 import tokenizers
@@ -13,9 +13,6 @@ from enforcer.errors import InvalidVocabulary
 from enforcer.vocabulary import Vocabulary
 from tests.tokenizer_cases import MARKERS, byte_fallback, byte_level, trained, wrapped
 from tests.vocabularies import bits
-
-if TYPE_CHECKING:
-    from transformers.tokenization_utils_tokenizers import TokenizersBackend
 
 ALPHABET = pre_tokenizers.ByteLevel.alphabet()
 
@@ -112,25 +109,16 @@ def test_a_wrapper_of_tiktoken() -> None:
     assert vocabulary.token_bytes(257) == b"abc"
 
 
-@pytest.mark.parametrize(
-    "tokenizer",
-    [
-        None,
-        object(),
-        "gpt2",
-        PreTrainedTokenizerFast(
-            tokenizer_object=tokenizers.Tokenizer(tokenizers.models.WordPiece({"a": 0}))
-        ),
-        PreTrainedTokenizerFast(
-            tokenizer_object=tokenizers.Tokenizer(tokenizers.models.Unigram([("a", -1.0)], 0))
-        ),
-        PreTrainedTokenizerFast(
-            tokenizer_object=tokenizers.Tokenizer(tokenizers.models.WordLevel({"a": 0}))
-        ),
-    ],
+WORDS = (
+    tokenizers.models.WordPiece({"a": 0}),
+    tokenizers.models.Unigram([("a", -1.0)], 0),
+    tokenizers.models.WordLevel({"a": 0}),
 )
-def test_tokenizers_that_cannot_be_read_exactly_are_refused(
-    tokenizer: object | str | TokenizersBackend | None,
-) -> None:
+
+
+@pytest.mark.parametrize("tokenizer", [None, object(), "gpt2", *map(tokenizers.Tokenizer, WORDS)])
+def test_tokenizers_that_cannot_be_read_exactly_are_refused(tokenizer: object) -> None:
+    if isinstance(tokenizer, tokenizers.Tokenizer):
+        tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
     with pytest.raises(InvalidVocabulary):
         Vocabulary.from_transformers(tokenizer)

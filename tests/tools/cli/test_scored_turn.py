@@ -10,6 +10,7 @@ from enforcer.errors import ConfigurationError
 from enforcer.tools.cli.explain import scored_turn
 from enforcer.tools.verify.client import Endpoint
 from tests import fake_server
+from tests.support.cases import parametrized
 
 REPLY = {"prompt_token_ids": [1, 2], "choices": [{"token_ids": [3, 4], "message": {}}]}
 SCORES: dict[Any, Any] = {"choices": [{"prompt_logprobs": [None, {}, {}, {}]}]}
@@ -42,24 +43,13 @@ def test_the_request_may_name_its_model() -> None:
     assert [body["model"] for body in bodies] == ["mine", "mine"]
 
 
-@pytest.mark.parametrize(
-    ("answer", "listing", "said"),
-    [
-        (
-            lambda _: (400, {"error": {"message": "no such tool"}}),
-            ["toy"],
-            "HTTP 400: no such tool",
-        ),
-        (lambda _: (200, "oops"), ["toy"], "what is not JSON"),
-        (lambda _: (200, {"choices": [{"message": {}}]}), ["toy"], "does not tell ids"),
-        (lambda _: (200, {}), ["toy"], "does not tell ids"),
-        (answers, ["a", "b"], "in the request, as `model`: one of a, b"),
-        (answers, [], "does not say which it serves"),
-    ],
-)
+@parametrized("tools/cli/cases/scored_turn.toml", "servers")
 def test_what_a_server_does_not_do_is_told(
-    answer: Callable[..., Any], listing: list[str], said: str
+    status: int | None, body: Any, listing: list[str], said: str
 ) -> None:
+    def answer(asked: dict[str, Any]) -> tuple[int, Any]:
+        return answers(asked) if status is None else (status, body)
+
     with pytest.raises(ConfigurationError, match=said):
         ask(answer, listing=(200, {"data": [{"id": each} for each in listing]}))
 

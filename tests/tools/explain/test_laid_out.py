@@ -14,7 +14,9 @@ from tests.vocabularies import feed, write
 
 _CASES = load("tools/explain/cases/laid_out.toml")
 SCHEMA = json.loads(_CASES["schema"])
-CALLS, PAIRS, ENDS = (_CASES[name] for name in ("calls", "pairs", "ends"))
+CALLS: dict[str, str] = _CASES["calls"]
+PAIRS: dict[str, list[str]] = _CASES["pairs"]
+ENDS: dict[str, str] = _CASES["ends"]
 TOOLS = [tool("get", SCHEMA)]
 NAMES = ['"city" (required)', '"unit"', '"n"', '"o"', '"mixed"']
 
