@@ -14,6 +14,7 @@ import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from collections import defaultdict
+from itertools import chain
 from pathlib import Path
 
 from coverage import CoverageData
@@ -86,7 +87,8 @@ def record(folder: Path, kept: Path, environment: dict[str, str], tests: list[st
 
     """
     digest = hashlib.sha256(" ".join(tests).encode())
-    for path in sorted((*folder.glob("enforcer/**/*.py"), *folder.glob("tests/**/*.py"))):
+    of_tests = (folder.glob(f"tests/**/*.{kind}") for kind in ("py", "toml", "txt", "jsonl"))
+    for path in sorted((*folder.glob("enforcer/**/*.py"), *chain.from_iterable(of_tests))):
         digest.update(path.read_bytes())
     into = kept / digest.hexdigest()[:16]
     if not (into / "seconds.xml").exists():

@@ -18,47 +18,10 @@ import httpx
 from bench.demo import random_model
 from bench.demo.servers import MODEL_NAME, free_port
 
-_SCHEMA = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
-_FORMAT = {"type": "json_schema", "json_schema": {"name": "x", "schema": _SCHEMA}}
-
-
-def _tool(name: str, **more: Any) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name, "parameters": _SCHEMA, **more}}
-
-
-_GET, _STRICT = _tool("get"), _tool("get_two-2", strict=True)
-_BARE = {"type": "function", "function": {"name": "bare"}}
-_NAMED = {"type": "function", "function": {"name": "get"}}
-_ONE = {"parallel_tool_calls": False}
-_CALL = {"tool_choice": "required"}
-
-BODIES: tuple[dict[str, Any], ...] = (
-    {"tools": [_GET, _STRICT]},
-    {"tools": [_GET, _STRICT], **_CALL},
-    {"tools": [_GET, _STRICT], "tool_choice": _NAMED},
-    {"tools": [_GET, _STRICT], "tool_choice": None},
-    {"tools": [_GET], "tool_choice": "none"},
-    {},
-    {"tools": [_STRICT], **_ONE},
-    {"tools": [_GET], **_ONE, **_CALL},
-    {"tools": [_GET], **_ONE, "tool_choice": _NAMED},
-    {"tools": [_GET], **_CALL, "chat_template_kwargs": {"thinking": True}},
-    {"tools": [_STRICT], "chat_template_kwargs": {"thinking": True}},
-    {"tools": [_GET], **_CALL, "chat_template_kwargs": {"thinking": False}},
-    {"tools": [_BARE], **_CALL},
-    {"tools": [_tool("get", parameters={})], **_CALL},
-    {"tools": [_tool("get", strict=False)], **_CALL},
-    {"tools": [_GET], "response_format": _FORMAT},
-    {"tools": [_GET], "response_format": _FORMAT, **_CALL},
-    {"tools": [_GET], "response_format": _FORMAT, **_ONE},
-    {"tools": [_GET], "response_format": {"type": "json_object"}},
-    {"tools": [_GET], "response_format": {"type": "text"}},
-    {"response_format": _FORMAT},
-    {"tools": [_GET], "response_format": _FORMAT, "chat_template_kwargs": {"thinking": True}},
-    {"tools": [_GET], "structured_outputs": {"regex": "ab+"}},
-    {"tools": [_GET], "structured_outputs": {"choice": ["a", "b"]}},
-    {"tools": [_GET], "structured_outputs": {"grammar": 'root ::= "x"'}},
-)
+# The requests, one a line.
+BODIES: list[dict[str, Any]] = [
+    json.loads(line) for line in Path(__file__).with_suffix(".jsonl").read_text().splitlines()
+]
 # Parser to level, and whether a reasoning parser is given; Kimi K3's two are one in Rust.
 SERVERS = {
     "kimi_k2": (("parameter", "kimi_k2"), ("function", "kimi_k2"), ("auto", "none")),
