@@ -230,7 +230,7 @@ class Deadline:
         found = self._table.dialect.states[at.state]
         reached = {at.state, found.text_to, found.blank_to}
         most = max(self._completions.state(to, at.calls) for to in reached)
-        return most == 0 or most + self._completions.longest_marker <= left - 1
+        return most == 0 or most + self._table.longest_marker <= left - 1
 
     def _firsts(self, at: Position) -> set[int]:
         """Return the ids with which the ways begin that the turn may go on."""
