@@ -76,8 +76,8 @@ class Deadline:
         if need > self.total:
             raise BudgetTooSmall(
                 "$.max_tokens",
-                f"the shortest turn that is valid takes {need:.0f} tokens, and {self.total} "
-                "are left: allow more, or ask for fewer or shorter calls",
+                f"the shortest valid turn takes {need:.0f} tokens, and {self.total} are left: "
+                "allow more, or ask for fewer or shorter calls",
             )
 
     # What a step changes.
