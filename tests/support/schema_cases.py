@@ -75,6 +75,7 @@ class SchemaCase:
         with pytest.raises(kind, match=self.match or None) as caught:
             compile_schema(self.schema, **given)
         found = caught.value
+        assert all(each.reason for each in found.problems)
         assert self.at in (None, found.path)
         assert self.keyword in (None, found.keyword)
         assert self.problems in (None, _listed(found.problems))
