@@ -10,6 +10,7 @@ A case is a table `[[schemas]]` in the `cases/<module>.toml` beside a test modul
     relaxed   what `on_unsupported="relax"` leaves out, as `problems`; refused otherwise
     root      "object" for the arguments of a call
     options   of `Conventions`
+    documents schemas by URI that it may refer to, where the test knows what to do with them
     limits    of `Limits`; an error is then of that limit, without which the schema compiles
 """
 
@@ -45,6 +46,7 @@ class SchemaCase:
     problems: list[str] | None = None
     relaxed: list[str] = field(default_factory=list)
     root: str = "any"
+    documents: dict[str, Any] | None = None
     options: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, int] = field(default_factory=dict)
 
