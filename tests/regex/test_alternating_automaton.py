@@ -67,8 +67,12 @@ def test_what_is_too_large_or_too_strange_is_refused(pattern: str) -> None:
         parse(pattern)
 
 
+def test_loops_in_loops_may_be_too_large() -> None:
+    with pytest.raises(RegexError):
+        parse("(?:" * 30 + "(?!a)b?" + "){65,}" * 30)
+
+
 def test_a_line_begins_at_the_start_and_behind_an_end_of_a_line() -> None:
     language = parse(r"^(?m:(?:(?=^a).\n?)*)$")
-    assert [fullmatch(language, text) for text in ("", "a\na\n", "aa", "b")] == [
-        *(True, True, False, False)
-    ]
+    texts = ("", "a\na\n", "aa", "b")
+    assert [fullmatch(language, text) for text in texts] == [True, True, False, False]
