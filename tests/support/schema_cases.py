@@ -29,6 +29,7 @@ from tests.support.cases import read, table_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -50,17 +51,18 @@ class SchemaCase:
     options: dict[str, Any] = field(default_factory=dict)
     limits: dict[str, int] = field(default_factory=dict)
 
+    def settings(self) -> dict[str, Any]:
+        """Return what `compile_schema` is given beside the schema."""
+        conventions, limits = Conventions(**self.options), Limits(**self.limits)
+        return {"root": Root(self.root), "conventions": conventions, "limits": limits}
+
     def check(self) -> None:
         """Assert all that the case says."""
         assert self.accepts or self.rejects or self.error or self.relaxed, "the case says nothing"
-        given: dict[str, Any] = {
-            "root": Root(self.root),
-            "conventions": Conventions(**self.options),
-            "limits": Limits(**self.limits),
-        }
         if self.error:
-            self.check_error(given)
+            self.check_error()
             return
+        given = self.settings()
         if self.relaxed:
             with pytest.raises(errors.UnsupportedSchema) as refused:
                 compile_schema(self.schema, **given)
@@ -71,8 +73,9 @@ class SchemaCase:
         assert [text for text in self.accepts if not accepts(grammar, text)] == []
         assert [text for text in self.rejects if accepts(grammar, text)] == []
 
-    def check_error(self, given: dict[str, Any]) -> None:
+    def check_error(self) -> None:
         """Assert that compiling raises the error; of an invalid schema also when relaxing."""
+        given = self.settings()
         kind: type[errors.SchemaError] = getattr(errors, self.error)
         with pytest.raises(kind, match=self.match or None) as caught:
             compile_schema(self.schema, **given)
@@ -93,12 +96,15 @@ def _listed(problems: Iterable[errors.Problem]) -> list[str]:
     return [f"{each.path} {each.keyword}".strip() for each in problems]
 
 
+def cases_of(path: Path) -> list[SchemaCase]:
+    """Return the cases of a file."""
+    tables = read(path, "schemas")
+    return [SchemaCase(**{k: v for k, v in each.items() if v is not None}) for each in tables]
+
+
 def each_schema(test: Callable[[SchemaCase], None]) -> Callable[[SchemaCase], None]:
     """Run a test once for each of the cases `schemas` beside its module."""
-    cases = [
-        SchemaCase(**{key: value for key, value in case.items() if value is not None})
-        for case in read(table_of(test.__code__.co_filename), "schemas")
-    ]
+    cases = cases_of(table_of(test.__code__.co_filename))
     rows = [pytest.param(each, id=each.name or json.dumps(each.schema)[:60]) for each in cases]
     marked: Callable[[SchemaCase], None] = pytest.mark.parametrize("case", rows)(test)
     return marked

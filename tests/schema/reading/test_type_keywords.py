@@ -31,15 +31,10 @@ def test_what_equals_no_constant(listed: list[Any], others: list[Any]) -> None:
 
 
 _bounds = st.integers(-3, 3) | st.sampled_from([0.5, -1.25])
+_ends = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum")
 _numbers = st.fixed_dictionaries(
     {"type": st.sampled_from(["integer", "number", ["integer", "string"]])},
-    optional={
-        "minimum": _bounds,
-        "maximum": _bounds,
-        "exclusiveMinimum": _bounds,
-        "exclusiveMaximum": _bounds,
-        "multipleOf": st.sampled_from([1, 2, 0.5, 3]),
-    },
+    optional={**dict.fromkeys(_ends, _bounds), "multipleOf": st.sampled_from([1, 2, 0.5, 3])},
 )
 
 
@@ -65,16 +60,13 @@ def test_strings(schema: dict[str, Any], instances: list[str]) -> None:
 
 
 _elements = st.sampled_from([True, False, {"type": "integer"}, {"const": "a"}])
+_counts = ("minItems", "maxItems", "minContains", "maxContains")
 _arrays = st.fixed_dictionaries(
     {"type": st.just("array")},
     optional={
-        "items": _elements,
+        **dict.fromkeys(("items", "contains"), _elements),
+        **dict.fromkeys(_counts, st.integers(0, 2)),
         "prefixItems": st.lists(_elements, min_size=1, max_size=2),
-        "minItems": st.integers(0, 2),
-        "maxItems": st.integers(0, 2),
-        "contains": _elements,
-        "minContains": st.integers(0, 2),
-        "maxContains": st.integers(0, 2),
     },
 )
 _lists = st.lists(st.lists(st.sampled_from([1, "a"]), max_size=3), min_size=5, max_size=10)

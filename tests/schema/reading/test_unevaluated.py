@@ -22,18 +22,10 @@ _names = st.sampled_from(["a", "b", "ab"])
 
 def _applicators(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     listed = st.lists(inner, min_size=1, max_size=2)
-    return st.fixed_dictionaries(
-        {},
-        optional={
-            "allOf": listed,
-            "anyOf": listed,
-            "oneOf": listed,
-            "if": inner,
-            "then": inner,
-            "else": inner,
-            "dependentSchemas": st.dictionaries(_names, inner, max_size=1),
-        },
-    )
+    optional: Any = dict.fromkeys(("allOf", "anyOf", "oneOf"), listed)
+    optional |= dict.fromkeys(("if", "then", "else"), inner)
+    optional["dependentSchemas"] = st.dictionaries(_names, inner, max_size=1)
+    return st.fixed_dictionaries({}, optional=optional)
 
 
 _object_leaves = st.fixed_dictionaries(
@@ -60,29 +52,18 @@ def _nested(leaves: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     )
 
 
-@given(
-    _nested(_object_leaves),
-    st.sampled_from([False, {"type": "string"}]),
-    st.lists(
-        st.dictionaries(st.sampled_from(["a", "b", "ab", "c"]), st.sampled_from([1, "x"])),
-        min_size=6,
-        max_size=12,
-    ),
-)
-def test_properties_left_over(
-    schema: dict[str, Any], left_over: Any, instances: list[dict[str, Any]]
-) -> None:
+_left_over = st.sampled_from([False, {"type": "string"}])
+_properties = st.dictionaries(st.sampled_from(["a", "b", "ab", "c"]), st.sampled_from([1, "x"]))
+_elements = st.lists(st.sampled_from([1, "x"]), max_size=3)
+
+
+@given(_nested(_object_leaves), _left_over, st.lists(_properties, min_size=6, max_size=12))
+def test_properties_left_over(schema: Any, left_over: Any, instances: list[Any]) -> None:
     agrees({"type": "object", **schema, "unevaluatedProperties": left_over}, instances)
 
 
-@given(
-    _nested(_array_leaves),
-    st.sampled_from([False, {"type": "string"}]),
-    st.lists(st.lists(st.sampled_from([1, "x"]), max_size=3), min_size=6, max_size=12),
-)
-def test_elements_left_over(
-    schema: dict[str, Any], left_over: Any, instances: list[list[int | str]]
-) -> None:
+@given(_nested(_array_leaves), _left_over, st.lists(_elements, min_size=6, max_size=12))
+def test_elements_left_over(schema: Any, left_over: Any, instances: list[Any]) -> None:
     agrees({"type": "array", **schema, "unevaluatedItems": left_over}, instances)
 
 
