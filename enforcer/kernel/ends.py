@@ -377,29 +377,34 @@ def growth_within(t: MatcherState, s: cython.pointer[State]) -> i64:
     found = cython.cast(cython.longlong, 0)
     is_text: cython.bint = s.phase == IN_STRING or s.phase == IN_VALUE or s.phase == IN_RAW
     if not is_text and s.phase != IN_BARE:
-        return costs.growth + growth_around(t, s)
+        return costs.growth + growth_around(t, s, False)
     if is_text and s.trie_node >= 0:
         found = costs.farthest_listed
     if s.automaton_state >= 0:
         found = max(found, cython.cast(cython.longlong, costs.farthest[automaton_of(t, s)]))
     if needs_fingerprint(t, s.frame) or keeps_characters(t, s):
         found += PENDING_IDS  # one that was written before has to become another one
-    return found if s.values & (s.values - 1) == 0 else found + growth_around(t, s)
+    return found if s.values & (s.values - 1) == 0 else found + growth_around(t, s, False)
 
 
 @cython.cfunc
 @cython.exceptval(-9, check=False)
-def growth_around(t: MatcherState, s: cython.pointer[State]) -> i64:
+def growth_around(t: MatcherState, s: cython.pointer[State], is_beyond: cython.bint) -> i64:
     """Bound by how many token ids the end grows if what is written decides what is around it.
 
-    A word, as that of a discriminator, may leave an object only the shape that lacks most.
+    A word, as that of a discriminator, may leave an object only the shape that lacks most; and if
+    the object may be of several values, so it may around that, and so on. What comes behind the
+    outermost of these (`is_beyond`) begins with a byte that begins nothing, which has room for one.
     """
     found = cython.cast(cython.longlong, 0)
     growth = max(cython.cast(cython.longlong, costs_of(t).growth), 0)
+    is_decided = True
     frame = s.frame
-    while frame >= 0:
-        if is_undecided(t, frame):
+    while frame >= 0 and (is_decided or is_beyond):
+        is_open: cython.bint = is_undecided(t, frame)
+        if is_decided and is_open:
             found += growth
+        is_decided = is_open and node_of(t, frame).values > 1
         frame = t.arena[frame + PARENT]
     return found
 

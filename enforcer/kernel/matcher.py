@@ -216,7 +216,7 @@ class TextMatcher(MatcherState):
             is_raw: cython.bint = s.phase == IN_VALUE or s.phase == IN_RAW
             kind = 1 if s.phase == IN_STRING else 2 if is_raw else 0
             growth = costs_of(self).growth
-            return growth_within(self, s), growth, growth_around(self, s), kind
+            return growth_within(self, s), growth, growth_around(self, s, True), kind
         finally:
             self.is_in_use = False
 
