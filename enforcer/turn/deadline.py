@@ -16,6 +16,7 @@ import numpy as np
 
 from enforcer.engines.mask_rows import clear, is_member, members, put
 from enforcer.errors import BudgetTooSmall
+from enforcer.turn.ids import number
 from enforcer.turn.reader import native_text
 from enforcer.turn.token_weights import MOST_SURE
 
@@ -39,6 +40,9 @@ class Deadline:
         completions: the lengths of the turn's shortest completions.
         total: how many ids the turn may have, its end included.
 
+    Raises:
+        ConfigurationError: the total is no whole number.
+
     Attributes:
         narrowed: after how many ids a row inside a call was first without some that begin nothing,
             since the call has to end; infinite if none was. Drafts that were taken back count.
@@ -46,7 +50,7 @@ class Deadline:
     """
 
     def __init__(self, completions: Completions, total: int) -> None:
-        self.total = total
+        self.total = number(total, "budget")
         self.narrowed = inf
         self._completions = completions
         self._envelope = completions.envelope

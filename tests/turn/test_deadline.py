@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import enforcer
@@ -124,6 +126,12 @@ def test_what_has_no_end_that_is_known_is_refused_at_the_start_whatever_the_prom
     with pytest.raises(UnsupportedSchema, match="finish_within_budget") as caught:
         served().matcher(tools, "auto", parallel, prompt_ids=prompt, budget=400)
     assert caught.value.path.startswith("$.tools[1].function.parameters")
+
+
+@pytest.mark.parametrize("budget", ["400", 400.5, float("nan")])
+def test_a_budget_that_is_no_whole_number_is_refused(budget: Any) -> None:
+    with pytest.raises(ConfigurationError, match="budget must be a whole number"):
+        start(budget)
 
 
 def test_a_call_s_optional_id_is_begun_only_where_it_can_be_ended() -> None:
