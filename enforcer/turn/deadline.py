@@ -237,7 +237,9 @@ class Deadline:
     def _may_say(self, at: Position, left: int) -> bool:
         """Return whether text fits with which no call begins, but for a marker's beginning."""
         found = self._table.dialect.states[at.state]
-        reached = {at.state, found.text_to, found.blank_to}
+        reached = {at.state, found.blank_to}
+        if at.row.text:
+            reached.add(found.text_to)
         most = max(self._completions.state(to, at.calls) for to in reached)
         return most == 0 or most + self._completions.longest_marker <= left - 1
 

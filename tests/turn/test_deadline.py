@@ -150,3 +150,13 @@ def test_a_call_s_optional_id_is_begun_only_where_it_can_be_ended() -> None:
             assert turn.accepted <= len(ids) + left
     assert fits
     assert fits[0] > 5
+
+
+def test_white_space_before_a_demanded_call_fits_where_text_is_illegal() -> None:
+    found = dialect_cases.vocabulary("llama4_pythonic")
+    options = enforcer.Options(preamble_ids=0, finish_within_budget=True)
+    its = enforcer.Enforcer(found, "llama4_pythonic", options=options)
+    for budget in (30, 300):
+        turn = its.matcher([tool({"type": "object"})], "required", budget=budget)
+        assert ord("\n") in legal(turn)
+        assert ord("x") not in legal(turn)
