@@ -82,8 +82,8 @@ class Deadline:
         if need > self.total:
             raise BudgetTooSmall(
                 "$.max_tokens",
-                f"the shortest turn that is valid takes {need:.0f} tokens, and {self.total} "
-                "are left: allow more, or ask for fewer or shorter calls",
+                f"the shortest valid turn takes {need:.0f} tokens, and {self.total} are left: "
+                "allow more, or ask for fewer or shorter calls",
             )
 
     # What a step changes.
@@ -241,7 +241,7 @@ class Deadline:
         if at.row.text:
             reached.add(found.text_to)
         most = max(self._completions.state(to, at.calls) for to in reached)
-        return most == 0 or most + self._completions.longest_marker <= left - 1
+        return most == 0 or most + self._table.longest_marker <= left - 1
 
     def _firsts(self, at: Position) -> set[int]:
         """Return the ids with which the ways begin that the turn may go on."""

@@ -53,7 +53,7 @@ def test_another_engine_knows_no_ends() -> None:
     options = enforcer.Options(finish_within_budget=True)
     other = enforcer.Enforcer(V, engine="xgrammar", options=options)
     assert other.matcher([tool(SCHEMAS["plain"])], "required")
-    with pytest.raises(ConfigurationError, match="not known of the engine xgrammar"):
+    with pytest.raises(ConfigurationError, match="engine xgrammar does not support"):
         other.matcher([tool(SCHEMAS["plain"])], "required", budget=400)
 
 

@@ -342,7 +342,7 @@ def test_a_dialect_of_the_operators_means_what_its_vocabularies_say() -> None:
     [
         ({"relative.json": {}}, "no absolute URI"),
         ({f"{BASE}a#b": {}}, "no absolute URI"),
-        ({f"{BASE}a": []}, "no JSON Schema"),
+        ({f"{BASE}a": []}, "not a JSON Schema"),
         ({f"{BASE}a": {1, 2}}, "not JSON"),
         ({f"{BASE}a": {"$id": "b"}, f"{BASE}b": {}}, "also a URI"),
         ({f"{BASE}b": {}, f"{BASE}a": {"$id": "b"}}, "also a URI"),

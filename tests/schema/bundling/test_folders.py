@@ -101,7 +101,7 @@ def test_a_wrong_file_is_named(
 
 
 def test_what_is_no_schema_below_a_uri_is_named(folder: Callable[..., Path]) -> None:
-    with pytest.raises(ConfigurationError, match=r"list.json is no JSON Schema"):
+    with pytest.raises(ConfigurationError, match=r"list.json is not a JSON Schema"):
         read_documents([f"{BASE}={folder(list=[1])}"])
 
 
