@@ -476,7 +476,7 @@ class Enforcer:
         def shortest(its: formats.ResponseFormat) -> Shortest:
             with _under(its.path):
                 text = cast("MachineGrammar", self._grammars.compiled(its, options)).matcher()
-                (_, growth, _), found = text.end_growth(), text.end_cost()
+                (_, growth, _, _), found = text.end_growth(), text.end_cost()
                 if found < 0 or growth < 0:
                     raise UnsupportedSchema((Problem("$", "", _ENDLESS),))
                 return Shortest(found, growth, text.end_start)

@@ -233,4 +233,5 @@ class Completions:
                 for name in self.envelope.names
             )
             needs.append(max(headers) + behind + 2 * self._table.longest_marker)
-        return max(need for need in needs if need < inf) + 1
+        # An optional marker that a token begins, as a call's id, has to be ended.
+        return max(need for need in needs if need < inf) + 1 + self._table.longest_marker
