@@ -46,8 +46,8 @@ from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 
 _ENDLESS = (
-    "no end of such a text is found in time, which `finish_within_budget` needs: leave that out, "
-    "or ask for shorter texts"
+    "no completion of such a text was found, which `finish_within_budget` needs: leave that out, "
+    "or allow shorter texts"
 )
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Enforcer:
         self.options = (Options() if options is None else options).changed(**words)
         if self.options.identical_calls is not None and engine.name != engines.MACHINE:
             raise ConfigurationError(
-                f"the engine {engine.name} cannot compare calls: leave `identical_calls` out, or "
+                f"the engine {engine.name} does not support `identical_calls`: leave it out, or "
                 f"use the engine {engines.MACHINE}"
             )
         self._documents = Documents({}) if documents is None else documents
@@ -280,8 +280,8 @@ class Enforcer:
         """
         if budget is not None and not self.options.finish_within_budget:
             raise ConfigurationError(
-                "a budget says nothing unless turns are to end within it: build the enforcer with "
-                "Options(finish_within_budget=True), or leave the budget out"
+                "`budget` needs `Options(finish_within_budget=True)`: set it, or leave out the "
+                "budget"
             )
         spec = self.read_request(
             tools, tool_choice, parallel_tool_calls, messages, response_format=response_format
@@ -468,15 +468,15 @@ class Enforcer:
             return None
         if self.engine.name != engines.MACHINE:
             raise ConfigurationError(
-                f"how soon texts can end is not known of the engine {self.engine.name}: leave "
-                f"`finish_within_budget` out, or use the engine {engines.MACHINE}"
+                f"the engine {self.engine.name} does not support `finish_within_budget`: leave it "
+                f"out, or use the engine {engines.MACHINE}"
             )
         tools, wanted = spec.toolset.tools, spec.response_format
 
         def shortest(its: formats.ResponseFormat) -> Shortest:
             with _under(its.path):
                 text = cast("MachineGrammar", self._grammars.compiled(its, options)).matcher()
-                (_, growth, _), found = text.end_growth(), text.end_cost()
+                (_, growth, _, _), found = text.end_growth(), text.end_cost()
                 if found < 0 or growth < 0:
                     raise UnsupportedSchema((Problem("$", "", _ENDLESS),))
                 return Shortest(found, growth, text.end_start)

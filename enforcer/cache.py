@@ -141,9 +141,10 @@ class Cache:
 
     def _add(self, weight: int) -> None:
         self._weight += weight
-        while self._entries and self.weight > self.budget:
+        while (total := self.weight) > self.budget and self._entries:
             _, gone = self._entries.popitem(last=False)
             self._weight -= gone.weight
             del gone  # may lower the counters
+        left = self.budget + self.budget // _EXCESS - total
         for each in self._counters:
-            each.most = self.budget + self.budget // _EXCESS - self.weight + each.bytes
+            each.most = left + each.bytes

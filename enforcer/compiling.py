@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable, Collection, Hashable
 from dataclasses import replace
 from functools import lru_cache
-from hashlib import blake2b
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, TypeVar
 
@@ -167,8 +166,6 @@ class Grammars:
 
     def _key(self, what: str, wanted: ResponseFormat, options: Options) -> Hashable:
         """Return the cache key of a result: all settings and the source that it depends on."""
-        # A digest, for a source may be large.
-        digest = blake2b(wanted.source.encode("utf-8", "surrogatepass"), digest_size=32).digest()
         known, settings = self._settings
         if known is not options:  # to hash them takes longer than all else here
             settings = _settings(
@@ -177,7 +174,7 @@ class Grammars:
                 *(options.plain_spelling, options.second_space),
             )
             self._settings = options, settings
-        return (what, wanted.kind, wanted.root, digest, settings, self._own)
+        return (what, wanted.digest, settings, self._own)
 
 
 def grammar_of(wanted: ResponseFormat, options: Options) -> ArgumentGrammar:

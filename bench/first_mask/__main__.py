@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-_OURS, _THEIRS = "enforcer", "xgrammar"
+_OURS, _XGRAMMAR = "enforcer", "xgrammar"
 
 
 def _run(rival: str, *options: str) -> list[dict[str, Any]]:
@@ -30,15 +30,15 @@ def _ratio(ours: float, theirs: float | None) -> str:
     return "-" if theirs is None else f"{theirs:10.3f}  {theirs / ours:8.1f}x"
 
 
-def table(lines: list[dict[str, Any]]) -> str:
+def table(lines: list[dict[str, Any]], rival: str = _XGRAMMAR) -> str:
     """Write the measurements as a table; the last column is theirs divided by ours."""
     out = ["time to the first mask, ms (median)"]
     out.append(
-        f"{'tools':>6} {'seen':<12}{'check':>10}{'start':>10}{'total':>10}{_THEIRS:>11}  ratio"
+        f"{'tools':>6} {'seen':<12}{'check':>10}{'start':>10}{'total':>10}{'xgrammar':>11}  ratio"
     )
     for ours in (x for x in lines if x["rival"] == _OURS and x["what"] == "first mask"):
         theirs = _find(
-            lines, rival=_THEIRS, what="first mask", tools=ours["tools"], seen=ours["seen"]
+            lines, rival=rival, what="first mask", tools=ours["tools"], seen=ours["seen"]
         )
         check = ours["parse"] + ours["check"]
         out.append(
@@ -48,20 +48,20 @@ def table(lines: list[dict[str, Any]]) -> str:
     out += [
         "",
         "time of a mask with 128 tools declared, µs",
-        f"{'segment':<14}{'mean':>12}{'p99':>12}{_THEIRS:>12}  ratio of means",
+        f"{'segment':<12}{'mean':>9}{'p99':>9}{'longest':>9}{'xgrammar: mean':>16}{'longest':>9}",
     ]
     for ours in (x for x in lines if x["rival"] == _OURS and x["what"] == "mask"):
-        theirs = _find(lines, rival=_THEIRS, what="mask", segment=ours["segment"])
+        theirs = _find(lines, rival=rival, what="mask", segment=ours["segment"])
         out.append(
-            f"{ours['segment']:<14}{ours['mean']:>12.1f}{ours['p99']:>12.1f}  "
-            f"{_ratio(ours['mean'], theirs['mean'] if theirs else None)}"
+            f"{ours['segment']:<12}{ours['mean']:>9.1f}{ours['p99']:>9.1f}{ours['longest']:>9.1f}"
+            + (f"{theirs['mean']:>16.1f}{theirs['longest']:>9.1f}" if theirs else "")
         )
-    for rival in (_OURS, _THEIRS):
-        refused = sum(x["rival"] == rival and x["what"] == "refused" for x in lines)
-        blocked = _find(lines, rival=rival, what="blocked")
+    for each in (_OURS, rival):
+        refused = sum(x["rival"] == each and x["what"] == "refused" for x in lines)
+        blocked = _find(lines, rival=each, what="blocked")
         if blocked is not None:
             out.append(
-                f"{rival}: refused {refused} declarations, "
+                f"{each}: refused {refused} declarations, "
                 f"blocked {blocked['calls']} of {blocked['of']} valid calls"
             )
     return "\n".join(out)
@@ -73,13 +73,17 @@ def main() -> None:
     parser.add_argument(
         "--processor", action="store_true", help="first masks by processor time, on a busy machine"
     )
+    parser.add_argument(
+        "--dynamic", action="store_true", help="xgrammar compiles masks as they are needed (0.2.9)"
+    )
     options = parser.parse_args()
     chosen = ["--processor"] if options.processor else []
-    lines = [line for rival in (_OURS, _THEIRS) for line in _run(rival, *chosen)]
+    theirs = f"{_XGRAMMAR}-dynamic" if options.dynamic else _XGRAMMAR
+    lines = [line for rival in (_OURS, theirs) for line in _run(rival, *chosen)]
     if options.json is not None:
         options.json.write_text("".join(json.dumps(line) + "\n" for line in lines))
     print(json.dumps(_find(lines, what="inputs")))
-    print(table(lines))
+    print(table(lines, theirs))
 
 
 if __name__ == "__main__":

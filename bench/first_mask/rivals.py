@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -102,6 +102,7 @@ class XGrammarRival:
     """xgrammar's own `kimi` structural tag over the same vocabulary."""
 
     name = "xgrammar"
+    settings: ClassVar[dict[str, bool]] = {}
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         import xgrammar
@@ -114,7 +115,7 @@ class XGrammarRival:
         self._info = xgrammar.TokenizerInfo(
             tokens, xgrammar.VocabType.RAW, vocab_size=vocabulary.size, stop_token_ids=[end]
         )
-        self._compiler = xgrammar.GrammarCompiler(self._info)
+        self._compiler = xgrammar.GrammarCompiler(self._info, **self.settings)
 
     def forget(self) -> None:
         """Drop what has been compiled and checked."""
@@ -134,6 +135,13 @@ class XGrammarRival:
         return turn, {"check": tagged - start, "start": end - tagged}
 
 
+class DynamicXGrammarRival(XGrammarRival):
+    """The same, its masks compiled as they are needed; from 0.2.9 on."""
+
+    name = "xgrammar-dynamic"
+    settings: ClassVar[dict[str, bool]] = {"enable_dynamic_compilation": True}
+
+
 class _XGrammarTurn:
     def __init__(self, matcher: Any, vocabulary: Vocabulary) -> None:
         self._matcher = matcher
@@ -146,7 +154,7 @@ class _XGrammarTurn:
         return bool(self._matcher.accept_token(token_id))
 
 
-RIVALS = {rival.name: rival for rival in (EnforcerRival, XGrammarRival)}
+RIVALS = {rival.name: rival for rival in (EnforcerRival, XGrammarRival, DynamicXGrammarRival)}
 
 
 def turn_ids(vocabulary: Vocabulary, name: str, arguments: object) -> dict[str, Sequence[int]]:

@@ -144,6 +144,7 @@ def _masks(rival: Rival, pool: list[dict[str, Any]], vocabulary: Vocabulary) -> 
                 mean=round(statistics.fmean(taken) * 1e6, 2),
                 p50=round(taken[len(taken) // 2] * 1e6, 2),
                 p99=round(taken[min(len(taken) - 1, len(taken) * 99 // 100)] * 1e6, 2),
+                longest=round(taken[-1] * 1e6, 2),
             )
     _print(rival, "blocked", calls=strays, of=min(_CALLS, len(pool)))
 

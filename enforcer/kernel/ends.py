@@ -24,6 +24,7 @@ from enforcer.kernel.state import (
     level_of,
     needs_fingerprint,
     node_at,
+    node_of,
 )
 from enforcer.kernel.strings import quote_of, symbol_of
 from enforcer.kernel.values import (
@@ -369,17 +370,61 @@ def ids_of_ending(t: MatcherState) -> list:
 def growth_within(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Bound by how many token ids the end grows behind more of what is being written.
 
-    `Costs.growth` where more may begin another value.
+    `Costs.growth` where more may begin another value; and `growth_around`, where what is written
+    may be of several values.
     """
     costs = costs_of(t)
     found = cython.cast(cython.longlong, 0)
     is_text: cython.bint = s.phase == IN_STRING or s.phase == IN_VALUE or s.phase == IN_RAW
     if not is_text and s.phase != IN_BARE:
-        return costs.growth
+        return costs.growth + growth_around(t, s, False)
     if is_text and s.trie_node >= 0:
         found = costs.farthest_listed
     if s.automaton_state >= 0:
         found = max(found, cython.cast(cython.longlong, costs.farthest[automaton_of(t, s)]))
     if needs_fingerprint(t, s.frame) or keeps_characters(t, s):
         found += PENDING_IDS  # one that was written before has to become another one
+    return found if s.values & (s.values - 1) == 0 else found + growth_around(t, s, False)
+
+
+@cython.cfunc
+@cython.exceptval(-9, check=False)
+def growth_around(t: MatcherState, s: cython.pointer[State], is_beyond: cython.bint) -> i64:
+    """Bound by how many token ids the end grows if what is written decides what is around it.
+
+    A word, as that of a discriminator, may leave an object only the shape that lacks most; and if
+    the object may be of several values, so it may around that, and so on. What comes behind the
+    outermost of these (`is_beyond`) begins with a byte that begins nothing, which has room for one.
+    """
+    found = cython.cast(cython.longlong, 0)
+    growth = max(cython.cast(cython.longlong, costs_of(t).growth), 0)
+    is_decided = True
+    frame = s.frame
+    while frame >= 0 and (is_decided or is_beyond):
+        is_open: cython.bint = is_undecided(t, frame)
+        if is_decided and is_open:
+            found += growth
+        is_decided = is_open and node_of(t, frame).values > 1
+        frame = t.arena[frame + PARENT]
     return found
+
+
+@cython.cfunc
+def is_undecided(t: MatcherState, frame: i64) -> cython.bint:
+    """Return whether an object or array may still be of several kinds, or counts its values."""
+    node = node_of(t, frame)
+    words = cython.cast(cython.Py_ssize_t, 1)
+    if t.arena[frame + KIND] == OBJECT_FRAME:
+        words = node.shape_words
+        if node.witnesses != 0:
+            return True
+    elif node.tallies != 0:
+        return True
+    is_any = False
+    for w in range(words):
+        live = t.arena[frame + LIVE + w]
+        if live & (live - 1) != 0 or (is_any and live != 0):
+            return True
+        if live != 0:
+            is_any = True
+    return False

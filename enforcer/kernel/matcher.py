@@ -14,6 +14,7 @@ from enforcer.kernel.aims import costs_of
 from enforcer.kernel.costs import learn
 from enforcer.kernel.ends import (
     cost_of,
+    growth_around,
     growth_within,
     ids_of_ending,
     is_whole_text,
@@ -203,8 +204,9 @@ class TextMatcher(MatcherState):
 
         Returns:
             Behind more of what is being written; behind each byte that begins or ends something, -1
-            if some value has no end that is known, which a text may begin all the same; and what is
-            being written: 1 for a string, 2 for raw text, 0 for anything else.
+            if some value has no end that is known, which a text may begin all the same; once, if
+            what is written decides what is around it; and what is being written: 1 for a string, 2
+            for raw text, 0 for anything else.
 
         """
         begin_call(self)
@@ -213,7 +215,8 @@ class TextMatcher(MatcherState):
             s = past_state(self, self.at)
             is_raw: cython.bint = s.phase == IN_VALUE or s.phase == IN_RAW
             kind = 1 if s.phase == IN_STRING else 2 if is_raw else 0
-            return growth_within(self, s), costs_of(self).growth, kind
+            growth = costs_of(self).growth
+            return growth_within(self, s), growth, growth_around(self, s, True), kind
         finally:
             self.is_in_use = False
 

@@ -53,7 +53,7 @@ class Search:
     languages: i64
     outer: i64
 
-    def __cinit__(self, has_unique_values: cython.bint):
+    def __cinit__(self, tree: Tree, has_unique_values: cython.bint):
         self.tries = 0
         self.is_far = False
         self.reached = -1
@@ -63,7 +63,7 @@ class Search:
         self.spent = -1
         self.is_ordered = False
         self.levels = -1
-        self.ends = new_words(2 * ENDING_LEVELS if has_unique_values else 0)
+        self.ends = new_words(2 * ENDING_LEVELS) if has_unique_values else tree.blank_words[:0]
         self.languages = 0
         self.outer = -1
 
@@ -205,7 +205,7 @@ class MatcherState:
         self.scratch = None
         self.ending = None
         self.is_masking = False
-        self.search = Search(tables.has_unique_values)
+        self.search = Search(tree, tables.has_unique_values)
         self.is_laid_out = tables.pairs.shape[0] != 0
         self.is_python = tables.is_python
         self.has_stops = len(tables.ending) != 0

@@ -167,7 +167,8 @@ class Language:
         text = first.text if isinstance(first, Literal) else ""
         return bytes(ord(char) for char in takewhile(lambda char: ord(char) < ID, text))
 
+    @cached_property
     def shortest(self) -> tuple[int, ...]:
-        """Return the symbols of a shortest member, which has no optional white space."""
+        """The symbols of a shortest member, which has no optional white space."""
         codes = map(ord, example(self._regex) or "")
         return tuple(code if code < ID else code - _FIRST_ID + ID for code in codes)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import cached_property
+from hashlib import blake2b
 from typing import Annotated, Any
 
 import msgspec
@@ -29,9 +31,9 @@ class FormatKind(Enum):
     GRAMMAR = "grammar"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class ResponseFormat:
-    """The format of a text; hashable, for keys of caches.
+    """The format of a text.
 
     Attributes:
         kind: the kind of `source`.
@@ -46,6 +48,12 @@ class ResponseFormat:
     source: str
     root: Root = Root.ANY
     path: str = field(default="$", compare=False)
+
+    @cached_property
+    def digest(self) -> bytes:
+        """A digest of all but the path, for keys of caches: a source may be large."""
+        text = f"{self.kind.value} {self.root.value} {self.source}"
+        return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=32).digest()
 
 
 class _Schema(msgspec.Struct):

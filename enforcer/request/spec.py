@@ -160,5 +160,7 @@ def bundled(spec: Spec, bundle: Callable[[str], str], most: int) -> Spec:
 def with_schemas(spec: Spec, schemas: Mapping[str, str]) -> Spec:
     """Return a spec with the schemas of some tools, by name, replaced."""
     own = spec.toolset.tools
-    changed = {name: own[name]._replace(schema=schema) for name, schema in schemas.items()}
+    changed = {
+        name: msgspec.structs.replace(own[name], schema=schema) for name, schema in schemas.items()
+    }
     return replace(spec, toolset=replace(spec.toolset, tools=tools_.Tools(own | changed)))

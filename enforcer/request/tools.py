@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -41,7 +41,7 @@ class ToolChoice(Enum):
     REQUIRED = "required"
 
 
-class Tool(NamedTuple):
+class Tool(msgspec.Struct, frozen=True, dict=True):
     """One declared function.
 
     Attributes:
@@ -60,7 +60,7 @@ class Tool(NamedTuple):
         """The path of its `parameters` in the request."""
         return f"{_PATH}[{self.at}].function.parameters"
 
-    @property
+    @cached_property
     def arguments(self) -> ResponseFormat:
         """The format of its arguments."""
         return ResponseFormat(FormatKind.JSON_SCHEMA, self.schema, Root.OBJECT, self.path)

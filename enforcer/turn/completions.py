@@ -13,7 +13,7 @@ from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 from enforcer.turn.dialect import FREE_TEXT, Segment
-from enforcer.turn.lexer import FITTING, OPEN, Place
+from enforcer.turn.lexer import FITTING, Place
 from enforcer.turn.pattern import ID
 from enforcer.turn.reader import native_text
 
@@ -187,24 +187,6 @@ class Completions:
         """Count the ids of the shortest text of a language over symbols."""
         return len(self._weights.ids_of(rest))
 
-    @cached_property
-    def longest_marker(self) -> int:
-        """By how many ids a marker can be longer than one, once it has begun.
-
-        What is left of it may take more ids than all of it.
-        """
-        markers = {
-            each.rest.shortest()
-            for name in self._table.dialect.states
-            for each in self._table.lexer.open_markers(Place(name), OPEN)
-        }
-        counts = (
-            self._weights.count(symbols[first:])
-            for symbols in markers
-            for first in range(len(symbols))
-        )
-        return max(counts, default=1) - 1
-
     def _relaxed(self, opening: Opening, calls: int | None) -> dict[str, float]:
         """Find the shortest way from each state, by going on until nothing gets shorter."""
         table = self._table
@@ -250,5 +232,6 @@ class Completions:
                 + leading * self.arguments(name).growth
                 for name in self.envelope.names
             )
-            needs.append(max(headers) + behind + 2 * self.longest_marker)
-        return max(need for need in needs if need < inf) + 1
+            needs.append(max(headers) + behind + 2 * self._table.longest_marker)
+        # An optional marker that a token begins, as a call's id, has to be ended.
+        return max(need for need in needs if need < inf) + 1 + self._table.longest_marker

@@ -16,6 +16,7 @@ import numpy as np
 
 from enforcer.engines.mask_rows import clear, is_member, members, put
 from enforcer.errors import BudgetTooSmall
+from enforcer.turn.ids import number
 from enforcer.turn.reader import native_text
 from enforcer.turn.token_weights import MOST_SURE
 
@@ -39,6 +40,9 @@ class Deadline:
         completions: the lengths of the turn's shortest completions.
         total: how many ids the turn may have, its end included.
 
+    Raises:
+        ConfigurationError: the total is no whole number.
+
     Attributes:
         narrowed: after how many ids a row inside a call was first without some that begin nothing,
             since the call has to end; infinite if none was. Drafts that were taken back count.
@@ -46,7 +50,7 @@ class Deadline:
     """
 
     def __init__(self, completions: Completions, total: int) -> None:
-        self.total = total
+        self.total = number(total, "budget")
         self.narrowed = inf
         self._completions = completions
         self._envelope = completions.envelope
@@ -54,8 +58,10 @@ class Deadline:
         self._weights = self._table.token_weights
         self._escaped = 0 if self._table.vocabulary.is_complete else _ESCAPED
         # A lower bound on how many ids are to spare in the text at hand, and what is ample there;
-        # by how many more of that text, and each byte that begins something, may lengthen its end.
-        self._spare, self._enough, self._within, self._each = -inf, inf, 0, 0
+        # by how many more of that text, each byte that begins something, and, once, deciding what
+        # is around it may lengthen its end.
+        self._spare, self._enough = -inf, inf
+        self._within, self._each, self._around = 0, 0, 0
         self._kind = 0  # of what is being written; see `TextMatcher.end_growth`
         self._first = -1  # the id with which the text's end begins
         self._is_exact = False  # whether these are of the present position
@@ -76,8 +82,8 @@ class Deadline:
         if need > self.total:
             raise BudgetTooSmall(
                 "$.max_tokens",
-                f"the shortest turn that is valid takes {need:.0f} tokens, and {self.total} "
-                "are left: allow more, or ask for fewer or shorter calls",
+                f"the shortest valid turn takes {need:.0f} tokens, and {self.total} are left: "
+                "allow more, or ask for fewer or shorter calls",
             )
 
     # What a step changes.
@@ -144,10 +150,10 @@ class Deadline:
         """Return whether so much room is left in a text that any id fits."""
         if not self._is_exact and self._spare < self._enough:
             text = native_text(at.grammar)
-            self._within, self._each, self._kind = text.end_growth()
+            self._within, self._each, self._around, self._kind = text.end_growth()
             self._within += self._escaped
             # Wherever the text goes, an id that begins nothing may lengthen its end as a byte may.
-            self._enough = (1 + self._weights.heaviest) * self._each
+            self._enough = (1 + self._weights.heaviest) * self._each + self._around + self._escaped
             cost = text.end_cost()
             self._first = text.end_start
             # Without an end that is known, the text may be cut.
@@ -158,8 +164,11 @@ class Deadline:
 
     def _most_sure(self) -> int:
         """Return the greatest weight of an id that fits for certain; less than 0 for none."""
-        most = (self._spare - self._within) // max(self._each, 1)
-        return int(min(most, MOST_SURE))
+        room = self._spare - self._within
+        if room < 0:
+            return -1
+        most = (room - self._around) // max(self._each, 1)
+        return int(min(max(most, 0), MOST_SURE))
 
     def _restrict_text(
         self, at: Position, left: int, target: npt.NDArray[np.int32], reader: TokenReader
@@ -228,9 +237,11 @@ class Deadline:
     def _may_say(self, at: Position, left: int) -> bool:
         """Return whether text fits with which no call begins, but for a marker's beginning."""
         found = self._table.dialect.states[at.state]
-        reached = {at.state, found.text_to, found.blank_to}
+        reached = {at.state, found.blank_to}
+        if at.row.text:
+            reached.add(found.text_to)
         most = max(self._completions.state(to, at.calls) for to in reached)
-        return most == 0 or most + self._completions.longest_marker <= left - 1
+        return most == 0 or most + self._table.longest_marker <= left - 1
 
     def _firsts(self, at: Position) -> set[int]:
         """Return the ids with which the ways begin that the turn may go on."""

@@ -17,7 +17,7 @@ from enforcer.turn import pattern
 from enforcer.turn.around import Around
 from enforcer.turn.dialect import Segment, written
 from enforcer.turn.header import HeaderForm, HeaderTrie
-from enforcer.turn.lexer import Lexer, Opening, Place
+from enforcer.turn.lexer import OPEN, Lexer, Opening, Place
 from enforcer.turn.pattern import ID, NAME
 from enforcer.turn.token_weights import TokenWeights
 from enforcer.turn.tools_cache import ToolsCache
@@ -227,7 +227,7 @@ class Table:
     def warm(self) -> None:
         """Compute what the first turns would wait for."""
         self.around.warm(_USUAL)
-        _ = self.token_weights
+        _ = self.any_text, self.longest_marker
 
     @cached_property
     def any_text(self) -> Startable:
@@ -238,6 +238,24 @@ class Table:
     def token_weights(self) -> TokenWeights:
         """Token ids by what they may begin in arguments, for turns that end within a budget."""
         return TokenWeights(self.vocabulary, self.layout)
+
+    @cached_property
+    def longest_marker(self) -> int:
+        """By how many ids a marker can be longer than one, once it has begun.
+
+        What is left of it may take more ids than all of it.
+        """
+        markers = {
+            each.rest.shortest
+            for name in self.dialect.states
+            for each in self.lexer.open_markers(Place(name), OPEN)
+        }
+        counts = (
+            self.token_weights.count(symbols[first:])
+            for symbols in markers
+            for first in range(len(symbols))
+        )
+        return max(counts, default=1) - 1
 
     @cached_property
     def around(self) -> Around:

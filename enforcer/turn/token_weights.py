@@ -138,7 +138,7 @@ class TokenWeights:
 
     def _ids_of(self, rest: Language) -> tuple[int, ...]:
         """Return the ids of the shortest text of a language over symbols."""
-        return self._ids_of_symbols(rest.shortest())
+        return self._ids_of_symbols(rest.shortest)
 
     def _ids_of_symbols(self, text: tuple[int, ...]) -> tuple[int, ...]:
         found: list[int] = []

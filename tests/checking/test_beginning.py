@@ -28,18 +28,9 @@ from tests.vocabularies import call, section, small, write
 
 V = small()
 ENGINE = engines.load("machine", V)
-TOOL = {
-    "type": "function",
-    "function": {
-        "name": "f",
-        "parameters": {
-            "type": "object",
-            "properties": {"n": {"type": "integer"}},
-            "required": ["n"],
-            "additionalProperties": False,
-        },
-    },
-}
+CLOSED = {"type": "object", "required": ["n"], "additionalProperties": False}
+PARAMETERS = {**CLOSED, "properties": {"n": {"type": "integer"}}}
+TOOL = {"type": "function", "function": {"name": "f", "parameters": PARAMETERS}}
 SETTLED = specs.Settled("kimi_k2", "machine", Options())
 
 
@@ -67,12 +58,8 @@ def found(one: Beginning) -> TaskVerdict:
 
 
 def test_keys_tell_beginnings_apart_and_do_not_grow() -> None:
-    several = [
-        asked(BEGUN),
-        asked(OPENING),
-        asked(BEGUN, budget=7),
-        asked(BEGUN, choice="required"),
-    ]
+    several = [asked(BEGUN), asked(OPENING), asked(BEGUN, budget=7)]
+    several += [asked(BEGUN, choice="required")]
     several += [replace(several[0], skipped=1)]
     assert len({one.key() for one in several}) == len(several)
     assert len(repr(asked(BEGUN + "1" * 9_000).key())) < 500

@@ -49,6 +49,17 @@ def pool() -> Pool:
 
 
 @pytest.fixture
+def replaced() -> list[int]:
+    """Return the signals, negated, of the processes that the pool of a test has replaced."""
+    return []
+
+
+@pytest.fixture
+def lone(replaced: list[int]) -> Pool:
+    return Pool("machine", BYTES, replaced=replaced.append)
+
+
+@pytest.fixture
 def worker() -> Iterator[Any]:
     forker = Forker("machine", BYTES)
     yield forker.start()
@@ -119,9 +130,7 @@ def test_as_many_are_begun_at_a_time_as_there_may_be(monkeypatch: pytest.MonkeyP
     assert len({*counts}) == 2
 
 
-def test_slow_checks_wait_for_each_other_and_others_pass_them_by() -> None:
-    lone = Pool("machine", BYTES)
-
+def test_slow_checks_wait_for_each_other_and_others_pass_them_by(lone: Pool) -> None:
     async def scene() -> None:
         waiting = [asyncio.create_task(lone.check_async(slow(number))) for number in range(3)]
         await _until(lambda: lone._queues[-1].qsize() == 2)
@@ -138,10 +147,9 @@ def test_slow_checks_wait_for_each_other_and_others_pass_them_by() -> None:
 
 
 def test_more_slow_checks_than_can_be_waited_for_are_told_as_busy(
-    monkeypatch: pytest.MonkeyPatch,
+    lone: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pools, "_LATE", 1)
-    lone = Pool("machine", BYTES)
 
     async def scene() -> None:
         waiting = [asyncio.create_task(lone.check_async(slow(number))) for number in range(3)]
@@ -159,9 +167,8 @@ def test_more_slow_checks_than_can_be_waited_for_are_told_as_busy(
     assert not lone._jobs
 
 
-def test_a_quick_check_waits_for_the_first_level_of_many_slow_ones_alone() -> None:
+def test_a_quick_check_waits_for_the_first_level_of_many_slow_ones_alone(lone: Pool) -> None:
     crowd = 24
-    lone = Pool("machine", BYTES)
     lone.warm()
 
     async def scene() -> None:
@@ -179,9 +186,7 @@ def test_a_quick_check_waits_for_the_first_level_of_many_slow_ones_alone() -> No
     asyncio.run(scene())
 
 
-def test_a_slow_check_gets_on_though_others_come() -> None:
-    lone = Pool("machine", BYTES)
-
+def test_a_slow_check_gets_on_though_others_come(lone: Pool) -> None:
     async def scene() -> None:
         tasks = [asyncio.create_task(lone.check_async(slow(300)))]
         while not _at_last_level(lone):
@@ -196,8 +201,9 @@ def test_a_slow_check_gets_on_though_others_come() -> None:
     asyncio.run(scene())
 
 
-def test_what_nobody_waits_for_any_more_is_not_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    lone = Pool("machine", BYTES)
+def test_what_nobody_waits_for_any_more_is_not_done(
+    lone: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     lone._unstarted.clear()  # so that none begins: as if all workers were busy
     done: list[Any] = []
     finish = lone._finish
@@ -245,9 +251,8 @@ async def _until(condition: Callable[[], bool]) -> None:
         await asyncio.sleep(0.01)
 
 
-def test_a_full_queue_is_said_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_queue_is_said_at_once(lone: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "_MOST", 2)
-    lone = Pool("machine", BYTES)
     lone._unstarted.clear()  # so that none begins
     for number in (1, 2):
         lone._join(quick(number))
@@ -278,7 +283,7 @@ def test_idle_workers_that_were_killed_are_replaced(whose: str) -> None:
 
 @pytest.mark.parametrize(("times", "is_served"), [(2, True), (3, False)])
 def test_what_forks_workers_is_started_again_where_somebody_ends_it_as_it_starts(
-    times: int, is_served: bool, monkeypatch: pytest.MonkeyPatch
+    lone: Pool, replaced: list[int], times: int, is_served: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The kernel, for want of memory, ends the largest: that is no fault of a request's."""
     started: list[int] = []
@@ -290,8 +295,6 @@ def test_what_forks_workers_is_started_again_where_somebody_ends_it_as_it_starts
             process.kill()
         return process
 
-    replaced: list[int] = []
-    lone = Pool("machine", BYTES, replaced=replaced.append)
     popen = subprocess.Popen
     expected = nullcontext() if is_served else pytest.raises(NoProcess)
     with monkeypatch.context() as patch, expected:
@@ -303,12 +306,11 @@ def test_what_forks_workers_is_started_again_where_somebody_ends_it_as_it_starts
 
 
 def test_who_asks_while_what_forks_workers_is_being_ended_is_told_to_come_again(
-    monkeypatch: pytest.MonkeyPatch,
+    lone: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def ended(*_: object, **__: object) -> Forker:
         raise NoProcess("the checking process ended with status -9 before it was ready", -9)
 
-    lone = Pool("machine", BYTES)
     with monkeypatch.context() as patch:
         patch.setattr(pools, "Forker", ended)
         with pytest.raises(Busy, match=r"status -9.*send this again") as busy:
@@ -375,31 +377,36 @@ class _Killer:
         monkeypatch.setattr(Process, "send", send)
 
 
-def test_a_check_whose_worker_is_killed_is_done_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    replaced: list[int] = []
-    lone = Pool("machine", BYTES, replaced=replaced.append)
-    killer = _Killer(monkeypatch, 1, signal.SIGKILL)
-    assert lone.check(quick()).error is None
-    assert killer.sent == 2
-    assert replaced == [-signal.SIGKILL]
+@pytest.mark.parametrize(
+    "ended",  # by which signal, how often; how many checks are sent, and what the error says
+    [
+        (signal.SIGKILL, 1, 2, ""),  # by the kernel, for want of memory: it is done again
+        *((number, 1, 1, "") for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
+        (signal.SIGPROF, 1000, len(LEVELS), "2 seconds"),  # what the kernel's timer sends
+        # An allocation that failed in an engine's code, a stack.
+        *((number, 1000, 1, "memory") for number in (signal.SIGABRT, signal.SIGSEGV)),
+    ],
+)
+def test_a_check_is_done_again_or_refused_by_what_ends_its_worker(
+    lone: Pool,
+    replaced: list[int],
+    monkeypatch: pytest.MonkeyPatch,
+    ended: tuple[Any, int, int, str],
+) -> None:
+    number, times, sent, says = ended
+    killer = _Killer(monkeypatch, times, number)
+    verdict = lone.check(quick())
+    assert isinstance(verdict.error, SchemaLimit if says else type(None))
+    assert says in str(verdict.error)
+    assert killer.sent == sent
+    assert replaced == [-signal.SIGKILL] * (number == signal.SIGKILL)
+    assert (verdict.seconds == 2) == (number == signal.SIGPROF)
     assert not lone._jobs
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_what_ends_a_whole_server_is_left_to_the_server(
-    number: int, monkeypatch: pytest.MonkeyPatch
+def test_a_slow_check_whose_worker_is_killed_is_done_again_and_refused_for_its_time(
+    lone: Pool, replaced: list[int]
 ) -> None:
-    replaced: list[int] = []
-    lone = Pool("machine", BYTES, replaced=replaced.append)
-    killer = _Killer(monkeypatch, 1, number)
-    assert lone.check(quick()).error is None
-    assert killer.sent == 1
-    assert not replaced
-
-
-def test_a_slow_check_whose_worker_is_killed_is_done_again_and_refused_for_its_time() -> None:
-    replaced: list[int] = []
-    lone = Pool("machine", BYTES, replaced=replaced.append)
 
     async def scene() -> None:
         asked = asyncio.create_task(lone.check_async(slow(400)))
@@ -413,9 +420,9 @@ def test_a_slow_check_whose_worker_is_killed_is_done_again_and_refused_for_its_t
     assert not lone._jobs
 
 
-def test_a_check_whose_workers_are_always_killed_ends(monkeypatch: pytest.MonkeyPatch) -> None:
-    replaced: list[int] = []
-    lone = Pool("machine", BYTES, replaced=replaced.append)
+def test_a_check_whose_workers_are_always_killed_ends(
+    lone: Pool, replaced: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
     killer = _Killer(monkeypatch, 1000, signal.SIGKILL)
     with pytest.raises(Busy, match="send this one again"):
         lone.check(quick())
@@ -424,34 +431,6 @@ def test_a_check_whose_workers_are_always_killed_ends(monkeypatch: pytest.Monkey
     monkeypatch.undo()
     assert lone.check(quick()).error is None
     assert not lone._jobs
-
-
-def test_a_check_that_takes_the_time_of_each_level_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    replaced: list[int] = []
-    lone = Pool("machine", BYTES, replaced=replaced.append)
-    killer = _Killer(monkeypatch, 1000, signal.SIGPROF)  # what the kernel's timer sends
-    verdict = lone.check(quick())
-    assert "2 seconds" in str(verdict.error)
-    assert verdict.seconds == 2
-    assert killer.sent == len(LEVELS)
-    assert not replaced
-
-
-@pytest.mark.parametrize("number", [signal.SIGABRT, signal.SIGSEGV])
-def test_a_check_that_ends_its_worker_is_not_done_again(
-    number: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """An allocation that failed in an engine's code, a stack."""
-    replaced: list[int] = []
-    lone = Pool("machine", BYTES, replaced=replaced.append)
-    killer = _Killer(monkeypatch, 1000, number)
-    error = lone.check(quick()).error
-    assert isinstance(error, SchemaLimit)
-    assert "memory" in str(error)
-    assert killer.sent == 1
-    assert not replaced
 
 
 def test_the_kernel_ends_a_worker_that_has_had_its_time(worker: Any) -> None:
@@ -476,10 +455,9 @@ def test_memory_is_bounded(worker: Any) -> None:
 
 
 def test_a_worker_that_gets_no_time_is_waited_for_by_the_clock(
-    monkeypatch: pytest.MonkeyPatch,
+    lone: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pools, "_CLOCK", 0.2)
-    lone = Pool("machine", BYTES)
     killer = _Killer(monkeypatch, 1, signal.SIGSTOP)
     monkeypatch.setattr(signal, "SIGCONT", signal.SIGSTOP)
     with pytest.raises(Busy, match="send this one again"):
@@ -489,9 +467,8 @@ def test_a_worker_that_gets_no_time_is_waited_for_by_the_clock(
 
 
 def test_a_worker_ends_for_what_it_has_kept_not_for_what_it_was_forked_with(
-    monkeypatch: pytest.MonkeyPatch,
+    lone: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lone = Pool("machine", BYTES)
     begun: list[Process] = []
 
     def fork() -> Process:
@@ -565,11 +542,12 @@ def test_every_engine_has_workers(engine: str) -> None:
     assert Pool(engine, BYTES).check(asked).error is None
 
 
-def test_handles_that_run_out_for_a_while_end_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_handles_that_run_out_for_a_while_end_no_thread(
+    lone: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def none_left(*_: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
-    lone = Pool("machine", BYTES)
     with monkeypatch.context() as patch:
         patch.setattr(socket, "socketpair", none_left)
         lone.warm()
@@ -588,12 +566,11 @@ def test_handles_that_run_out_for_a_while_end_no_thread(monkeypatch: pytest.Monk
 
 
 def test_threads_that_run_out_for_a_while_are_told_as_busy(
-    monkeypatch: pytest.MonkeyPatch,
+    lone: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def none_left(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    lone = Pool("machine", BYTES)
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", none_left)
         for _ in range(3):

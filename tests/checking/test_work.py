@@ -34,11 +34,7 @@ if TYPE_CHECKING:
 ENGINE = engines.load("machine", Vocabulary.of_bytes(["<|end|>"]))
 
 
-def check(
-    schema: Any,
-    kind: FormatKind = FormatKind.JSON_SCHEMA,
-    **options: Any,
-) -> SchemaCheck:
+def check(schema: Any, kind: FormatKind = FormatKind.JSON_SCHEMA, **options: Any) -> SchemaCheck:
     source = schema if kind is not FormatKind.JSON_SCHEMA else json.dumps(schema)
     return SchemaCheck(ResponseFormat(kind, source, Root.OBJECT), Options(**options))
 
@@ -47,6 +43,7 @@ def perform(one: SchemaCheck, engine: ArgumentEngine) -> TaskVerdict:
     return one.perform(WorkerState(engine))
 
 
+BYTES = CharSet.span("\0\xff")
 CHECKS = [
     check({"type": "object"}),
     check({"enum": ["\ud800", "é", "日本"]}),
@@ -55,12 +52,7 @@ CHECKS = [
     check({"type": "object"}, conventions=Conventions(closed_objects=True)),
     replace(check({"type": "object"}), writes=True, dialect="kimi_k3"),
     replace(check({"type": "object"}), writes=True, dialect="kimi_k3", controls=(("<|open|>", 7),)),
-    replace(
-        check({"type": "object"}),
-        writes=True,
-        dialect="qwen3_coder",
-        writable=CharSet.span("\0\xff"),
-    ),
+    replace(check({"type": "object"}), writes=True, dialect="qwen3_coder", writable=BYTES),
     check({"type": "object"}, compact_text=True),
     check({"type": "object"}, closed_text=True),
 ]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from enforcer.judging.judge import Fault, ReplyVerdict, judge
 from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.judging.rules import IdRule, ReplyRules
+from tests.support.cases import each_case
 
 WEATHER = {
     "type": "object",
@@ -70,6 +72,7 @@ def test_an_empty_reply_is_told_and_forgiven() -> None:
     assert not cut().empty
 
 
+WHICH = GOOD[:2]
 NAMED = {"type": "function", "function": {"name": "clock"}}
 SAID = ChatReply(200, finish_reason="stop", content="Hello.")
 
@@ -81,26 +84,14 @@ SAID = ChatReply(200, finish_reason="stop", content="Hello.")
         (body(), called(GOOD), Fault.UNDECLARED),
         (body("weather", tool_choice="none"), called(GOOD), Fault.UNDECLARED),
         (body("weather", "clock", tool_choice=only("clock")), called(GOOD), Fault.UNDECLARED),
-        (body("weather"), called(("functions.weather:0", "weather", {})), Fault.SCHEMA),
-        (
-            body("weather"),
-            called(("functions.weather:0", "weather", {"city": "Oslo", "unit": "K"})),
-            Fault.SCHEMA,
-        ),
-        (
-            body("weather"),
-            called(("functions.weather:0", "weather", {"city": "Oslo", "day": 1})),
-            Fault.SCHEMA,
-        ),
+        (body("weather"), called((*WHICH, {})), Fault.SCHEMA),
+        (body("weather"), called((*WHICH, {"city": "Oslo", "unit": "K"})), Fault.SCHEMA),
+        (body("weather"), called((*WHICH, {"city": "Oslo", "day": 1})), Fault.SCHEMA),
         (body("weather"), called(NEXT), Fault.ID),
         (body("weather"), called(("weather:0", *GOOD[1:])), Fault.ID),
         (body("weather"), called(GOOD, GOOD), Fault.ID),
         (body("weather", messages=EARLIER), called(GOOD), Fault.ID),
-        (
-            body("weather"),
-            ChatReply(200, finish_reason="stop", content="<|im_end|>"),
-            Fault.LEAK,
-        ),
+        (body("weather"), replace(SAID, content="<|im_end|>"), Fault.LEAK),
         (body("weather", tool_choice="required"), SAID, Fault.CHOICE),
         (body("weather", tool_choice=only("weather", mode="required")), SAID, Fault.CHOICE),
         (body("weather", "clock", tool_choice=NAMED), called(GOOD), Fault.CHOICE),
@@ -113,9 +104,7 @@ SAID = ChatReply(200, finish_reason="stop", content="Hello.")
         (body("weather"), ChatReply(200, "the stream ended"), Fault.FAILED),
     ],
 )
-def test_each_fault_is_found_and_no_other(
-    request_body: dict[str, Any], reply: ChatReply, fault: Fault
-) -> None:
+def test_each_fault_is_found_and_no_other(request_body: Any, reply: Any, fault: Any) -> None:
     assert judge(request_body, reply).faults == {fault}
 
 
@@ -233,22 +222,7 @@ def test_missing_parameters_take_any_object() -> None:
     assert judge(request, called((*GOOD[:2], [1]))).faults == {Fault.SCHEMA}
 
 
-MALFORMED: list[Any] = [
-    {"type": "dict"},
-    {"properties": {"city": {"type": "float"}}},
-    {"$schema": 3},
-    {"$id": 3},
-    {"properties": []},
-    {"properties": {"city": {"pattern": 3}}},
-    {"required": 3},
-    {"enum": 3},
-    {"$ref": 3},
-    "x",
-    3,
-]
-
-
-@pytest.mark.parametrize("schema", MALFORMED, ids=json.dumps)
+@each_case
 def test_no_schema_that_is_malformed_ends_a_measurement(schema: Any) -> None:
     request = body("weather")
     request["tools"][0]["function"]["parameters"] = schema

@@ -46,10 +46,7 @@ def test_the_parts_of_parallel_calls_may_be_mixed() -> None:
             {"choices": [{"delta": {}, "finish_reason": "tool_calls", "token_ids": [1, 2]}]},
         ]
     )
-    calls = (
-        ChatCall("functions.f:0", "f", '{"a": 1}'),
-        ChatCall("functions.g:1", "g", "{}"),
-    )
+    calls = (ChatCall("functions.f:0", "f", '{"a": 1}'), ChatCall("functions.g:1", "g", "{}"))
     assert got == ChatReply(200, finish_reason="tool_calls", calls=calls, token_ids=(1, 2))
 
 

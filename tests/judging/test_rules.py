@@ -31,12 +31,8 @@ def test_every_kind_of_id_has_a_rule(ids: Ids) -> None:
 
 
 def test_a_reply_is_judged_by_them() -> None:
-    reply = ChatReply(
-        finish_reason="tool_calls",
-        content="<tool_call>",
-        calls=(ChatCall("call_1", "f", "{}"),),
-        status=200,
-    )
+    calls = (ChatCall("call_1", "f", "{}"),)
+    reply = ChatReply(200, finish_reason="tool_calls", content="<tool_call>", calls=calls)
     strict = judge(BODY, reply, ReplyRules(IdRule.NINE, ("<tool_call>",)))
     assert strict.faults == {Fault.ID, Fault.LEAK}
     assert not judge(BODY, reply, ReplyRules(IdRule.UNIQUE)).faults
@@ -48,9 +44,8 @@ def test_schemas_may_refer_to_documents_and_to_nothing_else() -> None:
     body = {"messages": [], "tools": [{"function": {"name": "f", "parameters": schema}}]}
 
     def faults(arguments: str, schemas: dict[str, Any]) -> frozenset[Fault]:
-        reply = ChatReply(
-            200, finish_reason="tool_calls", calls=(ChatCall("functions.f:0", "f", arguments),)
-        )
+        calls = (ChatCall("functions.f:0", "f", arguments),)
+        reply = ChatReply(200, finish_reason="tool_calls", calls=calls)
         return judge(body, reply, rules_of(KIMI, schemas=schemas)).faults
 
     known = {uri: {"const": "Rome"}}

@@ -49,12 +49,8 @@ def message(*calls: tuple[str, str, str], content: str = "") -> dict[str, Any]:
 
 
 def whole(*messages: dict[str, Any], finish: str = "tool_calls") -> dict[str, Any]:
-    return {
-        "choices": [
-            {"index": at, "message": each, "finish_reason": finish}
-            for at, each in enumerate(messages)
-        ]
-    }
+    listed = enumerate(messages)
+    return {"choices": [{"index": n, "message": m, "finish_reason": finish} for n, m in listed]}
 
 
 def written(value: Any) -> bytes:

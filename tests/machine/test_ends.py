@@ -75,12 +75,13 @@ def test_from_wherever_a_text_goes_its_end_is_valid(name: str, seed: int) -> Non
             break
         closing = [i for i in ids if V.token_bytes(i)[:1] in b'"]},:']
         token = random.choice(closing if closing and random.random() < 0.4 else ids)
-        before, (within, each, _) = text.end_cost(), text.end_growth()
+        before, (within, each, around, _) = text.end_cost(), text.end_growth()
         assert text.accept(token)
         data += V.token_bytes(token)
         begins = sum(byte in b'{}[],:"\\' for byte in V.token_bytes(token))
         lacks = 3 if V.token_bytes(token)[-1] >= 0x80 else 0  # bytes of a character
-        assert text.end_cost() <= before + within + begins * each + lacks
+        around *= begins > 0
+        assert text.end_cost() <= before + within + begins * each + around + lacks
 
 
 @st.composite
@@ -276,9 +277,22 @@ def test_a_string_that_becomes_one_that_was_written_has_room_to_become_another_o
     )
     text = started(compile_schema(schema, root=Root.OBJECT))
     assert all(map(text.accept, b'{"l":["ab","a'))
-    before, (within, _, _) = text.end_cost(), text.end_growth()
+    before, (within, *_) = text.end_cost(), text.end_growth()
     assert text.accept(ord("b"))
     assert before < text.end_cost() <= before + within
+
+
+@pytest.mark.parametrize("depth", [1, 4])
+def test_a_string_that_decides_what_objects_around_it_lack_has_room_for_that(depth: int) -> None:
+    note = {"type": "string", "minLength": 9}
+    short, long = of(k={"const": "a"}), of(k={"const": "b"}, note=note)
+    for _ in range(depth - 1):
+        short, long = of(in_=short), of(in_=long, note=note)
+    text = started(compile_schema({"anyOf": [short, long]}, root=Root.ANY))
+    assert all(map(text.accept, b'{"in_":' * (depth - 1) + b'{"k":"'))
+    before, (within, *_) = text.end_cost(), text.end_growth()
+    assert text.accept(ord("b"))
+    assert before + 9 * depth < text.end_cost() <= before + within
 
 
 def test_a_text_may_be_as_deep_as_it_likes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 
 from enforcer.errors import UnsupportedSchema
 from enforcer.numbers.languages import number_texts
+from enforcer.numbers.multiples import MOST_TOGETHER
 from enforcer.numbers.sets import NumberSet, contains, is_empty
 from enforcer.regex import fullmatch
 from tests.schema_judge import accepts, compiled, is_valid
 from tests.spelled_json import numbers
+from tests.support.cases import each_case
 
 BOUNDS = st.one_of(
     st.integers(-300, 300),
@@ -29,22 +32,14 @@ def around(bound: float) -> list[float]:
     return [bound, bound + 1, bound - 1, bound * 2, bound / 2, -bound, bound + 0.001, 0]
 
 
-def value_of(text: str) -> Fraction:
-    return Fraction(text)
-
-
 @given(BOUNDS, BOUNDS, st.sampled_from(["minimum", "exclusiveMinimum"]), st.booleans())
 def test_bounds_hold_in_every_spelling(low: float, high: float, keyword: str, both: bool) -> None:
-    schema: dict[str, Any] = {
-        "type": "number",
-        keyword: low,
-        **({"maximum": high} if both and low < high else {}),
-    }
+    schema: dict[str, Any] = {"type": "number", keyword: low}
+    schema |= {"maximum": high} if both and low < high else {}
     grammar = compiled(schema)
     for value in (*around(low), *around(high)):
-        valid = (value >= low if keyword == "minimum" else value > low) and value <= schema.get(
-            "maximum", value
-        )
+        is_above = value >= low if keyword == "minimum" else value > low
+        valid = is_above and value <= schema.get("maximum", value)
         for text in numbers(value):
             assert accepts(grammar, text) == valid, (text, schema)
 
@@ -77,14 +72,17 @@ def test_other_divisors_take_plain_decimals(
 @given(st.lists(st.sampled_from([2, 3, 7, 8, 11]), min_size=2, max_size=3), st.integers(0, 9999))
 def test_divisors_together(divisors: list[int], value: int) -> None:
     multiple, *others = divisors
-    schema = {
-        "type": "integer",
-        "multipleOf": multiple,
-        "not": {"anyOf": [{"multipleOf": each} for each in others]},
-    }
-    if all(multiple % each for each in others):
-        member = not value % multiple and all(value % each for each in others)
-        assert accepts(compiled(schema), str(value)) == member
+    negated = {"anyOf": [{"multipleOf": each} for each in others]}
+    schema = {"type": "integer", "multipleOf": multiple, "not": negated}
+    if any(multiple % each == 0 for each in others):
+        return
+    try:
+        grammar = compiled(schema)
+    except UnsupportedSchema:
+        assert math.lcm(*divisors) > MOST_TOGETHER
+        return
+    member = not value % multiple and all(value % each for each in others)
+    assert accepts(grammar, str(value)) == member
 
 
 def test_what_no_divisor_leaves_few_of_is_listed() -> None:
@@ -132,15 +130,7 @@ def test_digits_come_to_an_end(schema: dict[str, Any], digits: str) -> None:
 NOT_INTEGERS = {"type": "number", "not": {"type": "integer"}}
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("1.5e5", "9e00129", "5e100", "1e0", "3", "3.0", "0", "-0.0", "1.25e2", "1.25000e3"),
-        # Read as an integer by whoever reads doubles.
-        *("0.99999999999999999999", "3.00000000000000000001", "9.99999999999999999999e-1"),
-        "123456789012345678.5",
-    ],
-)
+@each_case
 def test_no_spelling_of_an_integer_is_a_fraction(text: str) -> None:
     assert not accepts(compiled(NOT_INTEGERS), text)
     assert not accepts(compiled({**NOT_INTEGERS, "minimum": -5}), text)
@@ -276,9 +266,7 @@ _near_zero = st.none() | st.sampled_from([Fraction(n, 2) for n in range(-3, 4)])
 
 
 @given(_near_zero, st.booleans(), _near_zero, st.booleans())
-def test_bounds_on_either_side_of_zero(
-    low: Fraction | None, low_open: bool, high: Fraction | None, high_open: bool
-) -> None:
+def test_bounds_on_either_side_of_zero(low: Any, low_open: Any, high: Any, high_open: Any) -> None:
     within = NumberSet(low, low_open and low is not None, high, high_open and high is not None)
     if is_empty(within):
         return

@@ -18,15 +18,9 @@ from enforcer.regex import NOTHING, fullmatch
 
 _exponents = st.integers(-4, 4)
 _digits = st.text("0123456789", max_size=4)
-_texts = st.builds(
-    lambda first, behind, exponent, sign: (
-        f"{first}{'.' + behind if behind else ''}e{sign}{exponent}"
-    ),
-    st.integers(1, 9),
-    _digits,
-    st.integers(0, 4),
-    st.sampled_from(["", "+", "-"]),
-)
+_behind = _digits.map(lambda digits: f".{digits}" if digits else "")
+_signs = st.sampled_from(["", "+", "-"])
+_texts = st.builds("{}{}e{}{}".format, st.integers(1, 9), _behind, _signs, st.integers(0, 4))
 _bounds = st.decimals("0.001", 5000, places=3).map(Fraction)
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from enforcer.regex import RegexError, fullmatch, parse, parse_rust
 from tests.languages import texts
+from tests.support.cases import each_case
 
 # Constructs of both, and of Python's `re`, that mean the same in ASCII texts without line ends.
 _ATOMS = st.sampled_from(
@@ -38,26 +39,7 @@ def test_shared_constructs_mean_the_same(pattern: str, text: str) -> None:
     assert fullmatch(rust, text) == (re.fullmatch(pattern, text) is not None)
 
 
-@pytest.mark.parametrize(
-    ("pattern", "ecma", "rust"),
-    [
-        (r"[]a]", False, True),  # of ECMA-262 an empty class, and two characters
-        (r"[a&&b]", True, False),
-        (r"[[:alpha:]]", False, True),
-        (r"(?x) a ", None, True),
-        (r"a{,2}", True, None),
-        (r"a**", None, True),
-        (r"\01|a", True, None),
-        (r"(?=a)a", True, None),
-        (r"[a-\d]", True, None),
-        (r"\ba\b", True, None),
-        (r"\U00000061", None, True),
-        (r"(?i)a", True, True),
-        (r"(?:)(?i)A", None, True),
-        (r"\Aa\Z", True, None),
-        (r"\Aa\z", None, True),
-    ],
-)
+@each_case
 def test_differences(pattern: str, ecma: bool | None, rust: bool | None) -> None:
     """None: the syntax has no such construct."""
     for build, written, holds in (

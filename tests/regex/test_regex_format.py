@@ -12,29 +12,17 @@ from hypothesis import strategies as st
 from enforcer.regex import fullmatch
 from enforcer.regex.formats import no_regexes, regexes
 from tests.schema_judge import accepts, compiled, walk
-
-GOOD = [
-    *("", "|", "a|b|", "^[a-z]+$", r"\d{3}-\d{4}", "^(foo|bar)?$", r"[^\s\/]+", r".*\.png$"),
-    *("((a|b)c(d(e)?))*", r"^(?:[A-Z][a-z]*\s)+x{2,5}?$", r"^[\w.-]+@[\w-]+\.[a-z]{2,}$"),
-    *(r"[\u4e00-\u9fa5]", "a{1,10}", "(?=x)y", "(?!x|y)z", r"\x41\n\t", "é日", r"[-a][a-][-]"),
-    *(r"^v?\d+(\.\d+)*(-[0-9A-Za-z.-]+)?$", "[ -~]*", r"\bword\b", r"[A-z]", r"\$\{\w+\}"),
-    *("[0-0]", "[9-9]", "[A-A]", "[Z-Z]", "[a-a]", "[z-z]"),
-]
-BAD = [
-    *("(", ")", "[", "a**", "*", "+a", "[z-a]", "a{3,2}", "a{12,3}", "\\", "a\\", "(()", "[]"),
-    *("(?<x", "(?P<n", "x{", "a{2}{3}", r"[\w-a]", r"\xg0", r"\x4", r"\u12", "(?a)", "(*)"),
-    *(r"[\u0ab-\u1abc]", r"[\u0abc-\u1ab]", r"[\u1abc-\u0abc]"),
-]
+from tests.support.cases import each_case
 
 
-@pytest.mark.parametrize("text", GOOD)
+@each_case
 def test_what_both_syntaxes_take_is_a_regular_expression(text: str) -> None:
     re.compile(text)
     assert fullmatch(regexes(), text)
     assert not fullmatch(no_regexes(), text)
 
 
-@pytest.mark.parametrize("text", BAD)
+@each_case
 def test_what_one_of_them_refuses_is_none(text: str) -> None:
     assert not fullmatch(regexes(), text)
 

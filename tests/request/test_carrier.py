@@ -14,6 +14,7 @@ from enforcer.request.carrier import KEY
 from enforcer.request.tools import ToolChoice
 from enforcer.schema import OnUnsupported
 from tests.spec_cases import TOOL
+from tests.support.cases import each_case
 
 HISTORY = [
     {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get"}}]},
@@ -76,19 +77,7 @@ def test_what_to_do_with_a_schema_travels_as_itself_or_as_its_word(each: OnUnsup
     assert spec_text.read(tag).on_unsupported is each
 
 
-@pytest.mark.parametrize(
-    ("args", "kwargs", "path"),
-    [
-        ((3,), {}, "$.tools"),
-        (([TOOL, TOOL],), {}, "$.tools[1].function.name"),
-        (([{"function": {"name": "<|im_end|>"}}],), {}, "$.tools[0].function.name"),
-        (([TOOL], "always"), {}, "$.tool_choice"),
-        ((None, "required"), {}, "$.tool_choice"),
-        (([TOOL],), {"parallel_tool_calls": "no"}, "$.parallel_tool_calls"),
-        (([TOOL],), {"messages": "Hi"}, "$.messages"),
-        (([TOOL],), {"response_format": 3}, "$.response_format"),
-    ],
-)
+@each_case
 def test_what_a_chat_request_does_not_carry_is_refused_at_once(
     args: tuple[Any, ...], kwargs: dict[str, Any], path: str
 ) -> None:
@@ -97,37 +86,15 @@ def test_what_a_chat_request_does_not_carry_is_refused_at_once(
     assert caught.value.path == path
 
 
-@pytest.mark.parametrize(
-    ("extra", "found"),
-    [
-        (None, None),
-        ({}, None),
-        ({KEY: "off"}, None),
-        ({KEY: ["off"]}, None),
-        ({KEY: ' {"version": 2}'}, ' {"version": 2}'),
-    ],
-)
-def test_a_word_in_the_extra_arguments_is_no_spec(
-    extra: dict[str, Any] | None, found: str | None
-) -> None:
+@each_case
+def test_a_word_in_the_extra_arguments_is_no_spec(extra: Any, found: Any) -> None:
     assert carrier.from_extra(extra) == found
 
 
-@pytest.mark.parametrize(
-    ("tag", "found"),
-    [
-        (None, None),
-        (b"", None),
-        ("", None),
-        (f'"{KEY}"', None),
-        (f'["{KEY}"]', None),
-        (f'{{"{KEY}": ', None),
-        ('{"type": "structural_tag"}', None),
-        (f'{{"{KEY}": "x"}}', "x"),
-    ],
-)
+@each_case
 def test_a_tag_of_another_kind_carries_no_spec(tag: bytes | str | None, found: str | None) -> None:
     assert carrier.from_structural_tag(tag) == found
+    assert carrier.from_structural_tag(None) is carrier.from_structural_tag(b"") is None
 
 
 def test_a_tag_whose_spec_is_no_text_is_no_spec_that_can_be_read() -> None:

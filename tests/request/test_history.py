@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from enforcer.errors import InvalidTools
 from enforcer.request import history
 from enforcer.turn import dialects
+from tests.support.cases import each_case
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.request.history import PastCall
 
 
@@ -48,45 +47,28 @@ def normalise(*messages: dict[str, Any]) -> list[str | None]:
     return ids
 
 
-@pytest.mark.parametrize(
-    ("messages", "count"),
-    [
-        (None, 0),
-        ([], 0),
-        ((USER,), 0),
-        ([USER, asks(("x", "a"), ("y", "b")), answers("x"), asks(("z", "a")), USER], 3),
-        ([{"role": "assistant", "tool_calls": None}, {"role": "assistant", "tool_calls": []}], 0),
-        ([{"role": "user", "tool_calls": [{"id": "x"}]}], 0),
-        ([{"role": "assistant", "tool_calls": iter([{"id": "x"}, {"id": "y"}])}], 2),
-    ],
-)
-def test_calls_are_counted(
-    messages: list[dict[str, Any]] | tuple[dict[str, Any], ...] | None, count: int
-) -> None:
+@each_case
+def test_calls_are_counted(messages: Any, count: Any) -> None:
     assert history.count_calls(messages) == count
 
 
-@pytest.mark.parametrize(
-    ("messages", "path"),
-    [
-        (USER, "$.messages"),
-        ("hello", "$.messages"),
-        (b"", "$.messages"),
-        (3, "$.messages"),
-        (iter([USER]), "$.messages"),
-        ([USER, None], "$.messages[1]"),
-        ([USER, "hello"], "$.messages[1]"),
-        ([{"role": "assistant", "tool_calls": 3}], "$.messages[0].tool_calls"),
-        ([{"role": "assistant", "tool_calls": {"id": "x"}}], "$.messages[0].tool_calls"),
-        ([{"role": "assistant", "tool_calls": "x"}], "$.messages[0].tool_calls"),
-        ([{"role": "assistant", "tool_calls": [{}, 1]}], "$.messages[0].tool_calls[1]"),
-    ],
-)
+def test_messages_and_calls_may_be_any_sequence() -> None:
+    assert history.count_calls((USER,)) == 0
+    calls = iter([{"id": "x"}, {"id": "y"}])
+    assert history.count_calls([{"role": "assistant", "tool_calls": calls}]) == 2
+
+
+@each_case
 def test_what_is_no_dialog(messages: Any, path: str) -> None:
     for read in (history.count_calls, lambda value: history.normalise(value, kimi)):
         with pytest.raises(InvalidTools) as caught:
             read(messages)
         assert caught.value.path == path
+
+
+@pytest.mark.parametrize("messages", [b"", iter([USER])])
+def test_what_is_no_list_of_messages(messages: Any) -> None:
+    test_what_is_no_dialog(messages, "$.messages")
 
 
 def test_ids_continue_across_messages_and_results_follow() -> None:
@@ -166,20 +148,14 @@ class Compared(str):
         return str.__hash__(self)
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        lambda at, count: f"c{count - 1 - at}",
-        lambda at, _: f"unknown{at}",
-        lambda *_: "",
-        lambda *_: "c0",
-    ],
-    ids=["in reverse", "unknown", "missing", "the same"],
-)
-def test_results_are_matched_in_a_few_looks_each(given: Callable[[int, int], str]) -> None:
+@pytest.mark.parametrize("given", ["reverse", "unknown{at}", "", "c0"])
+def test_results_are_matched_in_a_few_looks_each(given: str) -> None:
     count = 400
     asked = asks(*((Compared(f"c{at}"), "a") for at in range(count)))
-    results = [answers(Compared(given(at, count))) for at in range(count)]
+    ids = [
+        f"c{count - 1 - at}" if given == "reverse" else given.format(at=at) for at in range(count)
+    ]
+    results = [answers(Compared(each)) for each in ids]
     Compared.looks = 0
     normalise(asked, *results, *results)
     assert Compared.looks < 20 * count
@@ -188,12 +164,10 @@ def test_results_are_matched_in_a_few_looks_each(given: Callable[[int, int], str
 ANY_ID = st.sampled_from(["x", "y", "z", "", None, 0, [1], {"x": [1]}])
 
 
-@given(
-    st.lists(
-        st.lists(ANY_ID, max_size=6) | ANY_ID.filter(lambda each: not isinstance(each, list)),
-        max_size=24,
-    )
-)
+RESULTS = ANY_ID.filter(lambda each: not isinstance(each, list))
+
+
+@given(st.lists(st.lists(ANY_ID, max_size=6) | RESULTS, max_size=24))
 def test_results_are_matched_as_one_by_one(dialog: list[object]) -> None:
     """A list stands for a message with calls of these ids, anything else for a result."""
     messages = [
@@ -244,20 +218,11 @@ def test_the_given_dialog_is_left_alone() -> None:
     assert changed[2]["content"] == "21 °C"
 
 
-@given(
-    st.lists(
-        st.lists(
-            st.tuples(
-                st.sampled_from(["x", "y", "functions.a:7", None]), st.sampled_from(["a", "b"])
-            ),
-            max_size=3,
-        ),
-        max_size=4,
-    )
-)
-def test_all_ids_become_the_dialogs_counter_and_stay_so(
-    turns: list[list[tuple[str | None, str]]],
-) -> None:
+CALLS = st.tuples(st.sampled_from(["x", "y", "functions.a:7", None]), st.sampled_from(["a", "b"]))
+
+
+@given(st.lists(st.lists(CALLS, max_size=3), max_size=4))
+def test_all_ids_become_the_dialogs_counter_and_stay_so(turns: Any) -> None:
     messages = []
     for calls in turns:
         messages += [USER, asks(*calls), *(answers(call_id) for call_id, _ in calls)]

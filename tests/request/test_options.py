@@ -9,6 +9,7 @@ import pytest
 from enforcer.errors import ConfigurationError
 from enforcer.request.options import Options, OptionWords
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
+from tests.support.cases import each_case
 
 OTHER = Options(
     OnUnsupported.RELAX,
@@ -69,21 +70,7 @@ def test_options_come_back_from_json_as_they_were(options: Options) -> None:
     assert msgspec.convert(msgspec.to_builtins(options), Options) == options
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        *({"max_calls": n} for n in (0, -1, True, "3", 1.5, None, 10**13)),
-        {"preamble_ids": -1},
-        *({"on_unsupported": word} for word in ("ignore", None, EMPTY)),
-        *({"finish_within_budget": word} for word in ("on", 1, None)),
-        *({name: 1} for name in ("compact_text", "closed_text")),
-        *(
-            {"conventions": wrong}
-            for wrong in ({"formats": "no"}, {"integers": 1}, {"closed_objects": 1}, EMPTY)
-        ),
-        *({"limits": limits} for limits in (EMPTY, {"depth": 0}, {"depth": "1"})),
-    ],
-)
+@each_case
 def test_others_are_refused(value: dict[str, Any]) -> None:
     with pytest.raises((msgspec.ValidationError, ConfigurationError)):
         msgspec.convert(value, Options)

@@ -9,27 +9,14 @@ import pytest
 
 from enforcer.errors import InvalidTools
 from enforcer.request.response_format import FormatKind, ResponseFormat, parse
+from tests.support.cases import each_case
 
-EMPTY: list[Any] = []
 
-
-@pytest.mark.parametrize(
-    ("value", "kind", "source"),
-    [
-        ({"type": "json_object"}, FormatKind.JSON_SCHEMA, {"type": "object"}),
-        (
-            {"type": "json_schema", "json_schema": {"name": "a", "schema": {"type": "null"}}},
-            FormatKind.JSON_SCHEMA,
-            {"type": "null"},
-        ),
-        ({"type": "json_schema", "json_schema": {"schema": True}}, FormatKind.JSON_SCHEMA, True),
-        ({"type": "choice", "choice": ["é", "b"]}, FormatKind.CHOICE, ["é", "b"]),
-    ],
-)
-def test_formats_with_a_json_source(value: dict[str, Any], kind: FormatKind, source: Any) -> None:
+@each_case
+def test_formats_with_a_json_source(value: dict[str, Any], kind: str, source: Any) -> None:
     found = parse(value)
     assert found is not None
-    assert found.kind is kind
+    assert found.kind is FormatKind(kind)
     assert json.loads(found.source) == source
 
 
@@ -51,25 +38,15 @@ def test_equal_formats_are_equal_values() -> None:
     assert len(set(made)) == 1
 
 
-@pytest.mark.parametrize(
-    ("value", "path"),
-    [
-        *((each, "") for each in (3, "text", ["text"], True)),
-        *(({"type": each}, ".type") for each in ("json", None, EMPTY, 3)),
-        ({}, ".type"),
-        *(({"type": "regex", "regex": each}, ".regex") for each in ("", None, 3)),
-        ({"type": "grammar"}, ".grammar"),
-        *(({"type": "choice", "choice": each}, ".choice") for each in ([], "ab", [1], None, b"a")),
-        ({"type": "json_schema"}, ".json_schema.schema"),
-        ({"type": "json_schema", "json_schema": {"schema": "a"}}, ".json_schema.schema"),
-        ({"type": "json_schema", "json_schema": {"schema": {"a": {1}}}}, ".json_schema.schema"),
-        (
-            {"type": "json_schema", "json_schema": {"schema": {"const": float("nan")}}},
-            ".json_schema.schema",
-        ),
-    ],
-)
+@each_case
 def test_another_form_is_refused_with_its_place(value: Any, path: str) -> None:
     with pytest.raises(InvalidTools) as caught:
         parse(value)
     assert caught.value.path == f"$.response_format{path}"
+
+
+def test_what_json_cannot_carry_is_refused_with_its_place() -> None:
+    test_another_form_is_refused_with_its_place({"type": "choice", "choice": b"a"}, ".choice")
+    for schema in ({"a": {1}}, {"const": float("nan")}):
+        wanted = {"type": "json_schema", "json_schema": {"schema": schema}}
+        test_another_form_is_refused_with_its_place(wanted, ".json_schema.schema")

@@ -17,10 +17,7 @@ from enforcer.request.options import Options
 from enforcer.schema import OnUnsupported
 from tests.spec_cases import TOOL
 from tests.spec_cases import settled as settle
-
-EMPTY: list[Any] = []
-NOTHING: dict[str, Any] = {}
-INF = float("inf")
+from tests.support.cases import each_case
 
 
 @pytest.mark.parametrize(
@@ -33,31 +30,17 @@ def test_what_is_no_json_is_refused(value: Any) -> None:
         spec_text.write(value, None, None, 0)
 
 
-def _deep() -> Any:
-    value: Any = 1
+def test_what_is_nested_too_deeply_is_named_where_it_stands() -> None:
+    deep: Any = 1
     for _ in range(100_000):
-        value = [value]
-    return value
+        deep = [deep]
+    tools = [{"function": {"name": "b", "parameters": {"a": deep}}}]
+    test_what_is_no_json_is_named_where_it_stands(
+        {"tools": tools}, "$.tools[0].function.parameters"
+    )
 
 
-@pytest.mark.parametrize(
-    ("fields", "path"),
-    [
-        ({"tools": [TOOL, {"function": {"name": "b", "parameters": {"a": INF}}}]},
-         "$.tools[1].function.parameters"),
-        ({"tools": [{"function": {"name": INF}}]}, "$.tools[0].function.name"),
-        ({"tools": [TOOL, TOOL | {"type": INF}]}, "$.tools[1].type"),
-        ({"tools": [TOOL, INF]}, "$.tools[1]"),
-        ({"tools": [{"function": {"name": "b", "parameters": {"a": _deep()}}}]},
-         "$.tools[0].function.parameters"),
-        ({"tools": {"f": INF}}, "$.tools.f"),
-        ({"tool_choice": {"type": INF}}, "$.tool_choice.type"),
-        ({"parallel": INF}, "$.parallel_tool_calls"),
-        ({"response_format": {"type": "json_schema", "json_schema": {"schema": {"const": INF}}}},
-         "$.response_format.json_schema.schema"),
-        ({"response_format": {"type": "regex", "regex": INF}}, "$.response_format.regex"),
-    ],
-)  # fmt: skip
+@each_case
 def test_what_is_no_json_is_named_where_it_stands(fields: dict[str, Any], path: str) -> None:
     """JSON has no such numbers, but Python reads `NaN` and `1e999` as them, also on a server."""
     whole = {"tools": [TOOL], "tool_choice": None, "parallel": None, "first_index": 0, **fields}
@@ -66,44 +49,30 @@ def test_what_is_no_json_is_named_where_it_stands(fields: dict[str, Any], path: 
     assert refused.value.path == path
 
 
-SETTLED = {
-    "dialect": "kimi_k2",
-    "engine": "machine",
-    "as_text": False,
-    "options": msgspec.to_builtins(Options()),
-}
+SETTLED: dict[str, Any] = {"dialect": "kimi_k2", "engine": "machine", "as_text": False}
+SETTLED["options"] = msgspec.to_builtins(Options())
 GOOD = json.loads(spec_text.write([TOOL], "auto", True, 0))
+
+
+@each_case
+def test_a_forged_spec_is_refused(change: Any, settled: Any) -> None:
+    forged = change or {"settled": {**SETTLED, **settled}}
+    with pytest.raises(InvalidTools):
+        spec_text.read(json.dumps({**GOOD, **forged}))
+
+
+WITHOUT_TOOLS = json.dumps({key: value for key, value in GOOD.items() if key != "tools"})
+LARGE = json.dumps({**GOOD, "first_index": 0}).replace(": 0", ": " + "9" * 5000)
 
 
 @pytest.mark.parametrize(
     "text",
     [
         *(None, 3, b"{}", "", "{", "[]", "null", '"text"', "{}", "[" * 100_000, '{"a":' * 100_000),
-        json.dumps({**GOOD, "version": 0}),
-        json.dumps({**GOOD, "mode": "off"}),
-        json.dumps({key: value for key, value in GOOD.items() if key != "tools"}),
-        *(json.dumps({**GOOD, "first_index": i}) for i in (-1, 1.5, True, "0", None, 10**10)),
-        json.dumps({**GOOD, "first_index": 0}).replace(": 0", ": " + "9" * 5000),
-        json.dumps({**GOOD, "tools": {}}),
-        json.dumps({**GOOD, "tool_choice": "never"}),
-        json.dumps({**GOOD, "parallel_tool_calls": "x"}),
-        json.dumps({**GOOD, "response_format": []}),
-        *(json.dumps({**GOOD, "finish_within_budget": word}) for word in ("on", 1, EMPTY)),
-        *(json.dumps({**GOOD, "closed_objects": word}) for word in ("on", 0, NOTHING)),
-        *(
-            json.dumps({**GOOD, "settled": word})
-            for word in (True, EMPTY, NOTHING, {"dialect": "x"})
-        ),
-        json.dumps({**GOOD, "settled": {**SETTLED, "options": {"max_calls": 0}}}),
-        json.dumps({**GOOD, "settled": {**SETTLED, "options": []}}),
-        json.dumps({**GOOD, "settled": {**SETTLED, "engine": 3}}),
-        json.dumps({**GOOD, "settled": {**SETTLED, "as_text": 0}}),
-        json.dumps({**GOOD, "settled": {**SETTLED, "more": 1}}),
-        *(json.dumps({**GOOD, "on_unsupported": word}) for word in ("ignore", True, EMPTY, 1)),
-        json.dumps({**GOOD, "tools": [{"function": {"name": "a", "parameters": {"a": 1e999}}}]}),
+        *(WITHOUT_TOOLS, LARGE),
     ],
 )
-def test_a_forged_spec_is_refused(text: bytes | int | str | None) -> None:
+def test_a_text_that_is_no_spec_is_refused(text: bytes | int | str | None) -> None:
     with pytest.raises(InvalidTools):
         spec_text.read(text)
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from enforcer.errors import InvalidTools
 from enforcer.request import tools
 from enforcer.request.tools import ToolChoice
+from tests.support.cases import each_case
 
 DEEP: list[Any] = []
 for _ in range(100_000):
@@ -59,22 +60,10 @@ def test_the_type_of_a_tool_may_be_left_out() -> None:
     assert tools.parse([{"function": {"name": "get"}}], None, None).allowed == ("get",)
 
 
-@pytest.mark.parametrize(
-    ("choice", "kind", "names"),
-    [
-        ("auto", ToolChoice.AUTO, ("a", "b")),
-        (None, ToolChoice.AUTO, ("a", "b")),
-        ("required", ToolChoice.REQUIRED, ("a", "b")),
-        ("none", ToolChoice.NONE, ()),
-        (named("b"), ToolChoice.REQUIRED, ("b",)),
-        (allowed("auto", "b", "b"), ToolChoice.AUTO, ("b",)),
-        (allowed("required", "b", "a"), ToolChoice.REQUIRED, ("a", "b")),
-        (allowed("auto"), ToolChoice.AUTO, ()),
-    ],
-)
-def test_choices(choice: Any, kind: ToolChoice, names: tuple[str, ...]) -> None:
+@each_case
+def test_choices(choice: Any, kind: str, names: list[str]) -> None:
     toolset = tools.parse([tool("a"), tool("b")], choice, None)
-    assert (toolset.choice, toolset.allowed) == (kind, names)
+    assert (toolset.choice, toolset.allowed) == (ToolChoice(kind), tuple(names))
     assert set(toolset.tools) == {"a", "b"}
     assert toolset.parallel
 
@@ -135,66 +124,33 @@ def test_a_name_twice() -> None:
     assert caught.value.path == "$.tools[2].function.name"
 
 
-@pytest.mark.parametrize(
-    ("value", "path"),
-    [
-        (tool(), "$.tools"),
-        ("get", "$.tools"),
-        (b"get", "$.tools"),
-        (0, "$.tools"),
-        (False, "$.tools"),
-        (iter([tool()]), "$.tools"),
-        ({tool()["type"]}, "$.tools"),
-        ([None], "$.tools[0]"),
-        (["get"], "$.tools[0]"),
-        ([tool(), []], "$.tools[1]"),
-        ([{**tool(), "type": "web_search"}], "$.tools[0].type"),
-        ([{**tool(), "type": None}], "$.tools[0].type"),
-        ([{"type": "function"}], "$.tools[0].function"),
-        ([{"type": "function", "function": "get"}], "$.tools[0].function"),
-        ([{"type": "function", "name": "get"}], "$.tools[0].function"),
-        ([{"type": "function", "function": {}}], "$.tools[0].function.name"),
-        ([tool(parameters=[])], "$.tools[0].function.parameters"),
-        ([tool(parameters="{}")], "$.tools[0].function.parameters"),
-        ([tool(parameters=True)], "$.tools[0].function.parameters"),
-        ([tool(parameters={"enum": [float("nan")]})], "$.tools[0].function.parameters"),
-        ([tool(parameters={"enum": [1e400]})], "$.tools[0].function.parameters"),
-        ([tool(parameters={"enum": [10**5000]})], "$.tools[0].function.parameters"),
-        ([tool(parameters={"enum": {1, 2}})], "$.tools[0].function.parameters"),
-        ([tool(parameters={"const": b"x"})], "$.tools[0].function.parameters"),
-        ([tool(parameters={(1, 2): 3})], "$.tools[0].function.parameters"),
-        ([tool(parameters={"enum": DEEP})], "$.tools[0].function.parameters"),
-        ([tool(parameters=CIRCLE)], "$.tools[0].function.parameters"),
-    ],
-)
+@each_case
 def test_what_is_no_list_of_tools(value: Any, path: str) -> None:
     with pytest.raises(InvalidTools) as caught:
         tools.parse(value, None, None)
     assert caught.value.path == path
 
 
+@pytest.mark.parametrize("value", [b"get", iter([tool()]), {"function"}])
+def test_what_is_no_list_of_json_is_none_of_tools(value: Any) -> None:
+    test_what_is_no_list_of_tools(value, "$.tools")
+
+
+NUMBERS = [float("nan"), 1e400, 10**5000]
+
+
 @pytest.mark.parametrize(
-    ("choice", "path"),
-    [
-        ("any", "$.tool_choice"),
-        ("", "$.tool_choice"),
-        ("get", "$.tool_choice"),
-        (True, "$.tool_choice"),
-        (["auto"], "$.tool_choice"),
-        ({}, "$.tool_choice.type"),
-        ({"type": "tool", "name": "get"}, "$.tool_choice.type"),
-        (named("other"), "$.tool_choice.function.name"),
-        (named("ge"), "$.tool_choice.function.name"),
-        (named(None), "$.tool_choice.function.name"),
-        ({"type": "function"}, "$.tool_choice.function.name"),
-        ({"type": "function", "function": "get"}, "$.tool_choice.function.name"),
-        ({"type": "allowed_tools"}, "$.tool_choice.allowed_tools"),
-        ({"type": "allowed_tools", "allowed_tools": {}}, "$.tool_choice.allowed_tools"),
-        (allowed("none", "get"), "$.tool_choice.allowed_tools.mode"),
-        (allowed("auto", "get", "x"), "$.tool_choice.allowed_tools.tools[1].function.name"),
-        (allowed("required"), "$.tool_choice"),
-    ],
-)
+    "parameters",
+    [*({"enum": [number]} for number in NUMBERS), {"enum": {1, 2}}, {"const": b"x"}, {(1, 2): 3},
+     {"enum": DEEP}, CIRCLE],
+    ids=["NaN", "infinity", "digits", "set", "bytes", "tuple", "deep", "circle"],
+)  # fmt: skip
+def test_parameters_that_are_no_json(parameters: Any) -> None:
+    listed = [tool(parameters=parameters)]
+    test_what_is_no_list_of_tools(listed, "$.tools[0].function.parameters")
+
+
+@each_case
 def test_what_is_no_choice(choice: Any, path: str) -> None:
     with pytest.raises(InvalidTools) as caught:
         tools.parse([tool()], choice, None)
@@ -231,17 +187,7 @@ def test_the_order_of_declaration_is_kept(names: list[str]) -> None:
     assert tools.parse([tool(name) for name in names], None, None).allowed == tuple(names)
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "same"),
-    [
-        ('{"a":1,"b":2}', '{"b":2,"a":1}', True),
-        ('{"required":[]}', '{"required":[],"type":"object"}', True),
-        ('{"type": "string"}', "{}", False),
-        ('{"const": 1}', '{"const": true}', False),
-        ('{"const": 1}', '{"const": 1.0}', False),
-        ('{"enum": [1, 2]}', '{"enum": [2, 1]}', False),  # the same, which nobody need find out
-    ],
-)
+@each_case
 def test_schemas_that_say_the_same(one: str, other: str, same: bool) -> None:
     assert tools.is_same(one, other) is same
     assert tools.is_same(one, one)

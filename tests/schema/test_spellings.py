@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +10,7 @@ from hypothesis import strategies as st
 
 from tests.schema_judge import accepts, compiled
 from tests.spelled_json import Form, spell
+from tests.support.schema_cases import SchemaCase, each_schema
 
 NAMED = {
     "type": "object",
@@ -20,11 +20,9 @@ NAMED = {
 CITY = ["city", "\\u0063ity", "cit\\u0079", "\\u0063\\u0069\\u0074\\u0079"]
 
 
-@pytest.mark.parametrize("name", CITY)
-def test_an_escaped_name_is_that_property(name: str) -> None:
-    grammar = compiled(NAMED)
-    assert accepts(grammar, f'{{"{name}": 1}}')
-    assert not accepts(grammar, f'{{"{name}": "text"}}')
+@each_schema
+def test_schemas(case: SchemaCase) -> None:
+    case.check()
 
 
 @pytest.mark.parametrize("one", CITY)
@@ -33,22 +31,6 @@ def test_a_name_never_repeats_in_any_spelling(one: str, other: str) -> None:
     grammar = compiled(NAMED)
     assert not accepts(grammar, f'{{"{one}": 1, "{other}": 1}}')
     assert not accepts(grammar, f'{{"{one}": 1, "x": [], "{other}": 1}}')
-
-
-@pytest.mark.parametrize("name", CITY)
-def test_a_forbidden_name_is_forbidden_in_any_spelling(name: str) -> None:
-    assert not accepts(compiled({"not": {"required": ["city"]}}), f'{{"{name}": 1}}')
-    assert not accepts(compiled({"properties": {"city": False}}), f'{{"{name}": 1}}')
-    assert not accepts(compiled({"propertyNames": {"maxLength": 3}}), f'{{"{name}": 1}}')
-
-
-@pytest.mark.parametrize(
-    "spelled", ['q\\"/é🙂', "q\\u0022\\/\\u00e9\\ud83d\\ude42", 'q\\"\\/é\\uD83D\\uDE42']
-)
-def test_quotes_solidus_and_pairs_in_names(spelled: str) -> None:
-    grammar = compiled(NAMED)
-    assert accepts(grammar, f'{{"{spelled}": 1, "city": 2}}')
-    assert not accepts(grammar, f'{{"{spelled}": null, "city": 2}}')
 
 
 @given(st.text(max_size=6), st.integers(0, 2**32))
@@ -61,24 +43,6 @@ def test_any_text_is_a_name_and_a_constant_in_any_form(text: str, seed: int) -> 
     assert accepts(grammar, spell({text: text}, form, random), random)
     assert not accepts(grammar, spell({text: text + "x"}, form, random), random)
     assert not accepts(grammar, spell({text + "x": text}, form, random), random)
-
-
-@pytest.mark.parametrize(
-    ("schema", "repeated", "different"),
-    [
-        ({"minProperties": 2, "required": ["a"]}, '{"a": 1, "a": 1}', '{"a": 1, "x": 1}'),
-        (
-            {"minProperties": 2, "properties": {"a": {}, "b": {}}, "additionalProperties": False},
-            '{"b": 1, "\\u0062": 1}',
-            '{"b": 1, "a": 1}',
-        ),
-        ({"minProperties": 1, "maxProperties": 1}, '{"x": 1, "x": 1}', '{"x": 1}'),
-    ],
-)
-def test_a_repeated_name_counts_once(schema: dict[str, Any], repeated: str, different: str) -> None:
-    grammar = compiled({"type": "object", **schema})
-    assert not accepts(grammar, repeated)
-    assert accepts(grammar, different)
 
 
 @pytest.mark.parametrize("space", [" ", "\n", "\t", "\r", "\n ", "\r\n"])

@@ -1,30 +1,31 @@
-"""Cases of tests, read from the TOML files in `cases` folders beside the tests."""
+"""Tables of test cases in TOML files, read into parameters of tests.
+
+`cases/objects.toml` stands beside `test_objects.py`. An array of tables in it, `[[counts_by_hand]]`
+or `counts_by_hand = [{…}, …]`, has the cases of `test_counts_by_hand`, which is marked with
+`each_case`. The fields of a case are the arguments of the test; `name` becomes its id. Fields that
+the file lists as `json = ["schema", …]` are written as JSON texts, and arrive parsed. A file or a
+table of another name is given to `parametrized`.
+"""
+
+from __future__ import annotations
 
 import json
 import tomllib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pytest
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _TESTS = Path(__file__).resolve().parents[1]
-_JSON = ("schema", "body")
+_Test = TypeVar("_Test", bound="Callable[..., None]")
 
 
-def load(path: str) -> dict[str, Any]:
+def load(path: Path | str) -> dict[str, Any]:
     """Return a whole file; its path is relative to `tests`."""
     return tomllib.loads((_TESTS / path).read_text(encoding="utf-8"))
-
-
-def read(path: str, table: str = "case") -> list[dict[str, Any]]:
-    """Return the cases of a file, in its order; a text as `schema` or `body` is JSON."""
-    return [
-        {
-            key: json.loads(x) if key in _JSON and isinstance(x, str) else x
-            for key, x in case.items()
-        }
-        for case in load(path)[table]
-    ]
 
 
 def schemas(path: str, table: str = "schemas") -> dict[str, Any]:
@@ -32,12 +33,34 @@ def schemas(path: str, table: str = "schemas") -> dict[str, Any]:
     return {name: json.loads(text) for name, text in load(path)[table].items()}
 
 
-def parametrized(path: str, table: str = "case") -> pytest.MarkDecorator:
-    """Run a test for each case of a table; its parameters are the keys.
+def read(path: Path | str, table: str = "case") -> list[dict[str, Any]]:
+    """Return the cases of a table; a field that a case leaves out is None."""
+    document = load(path)
+    texts = document.get("json", ())
+    cases = [
+        {key: json.loads(value) if key in texts else value for key, value in case.items()}
+        for case in document[table]
+    ]
+    fields = list(dict.fromkeys(key for case in cases for key in case))
+    return [{key: case.get(key) for key in fields} for case in cases]
 
-    A missing key is None; `name` is the id, where a case has one.
-    """
-    found = read(path, table)
-    keys = list(dict.fromkeys(key for each in found for key in each if key != "name"))
-    rows = [pytest.param(*map(each.get, keys), id=each.get("name")) for each in found]
-    return pytest.mark.parametrize(keys, rows)
+
+def table_of(file: str) -> Path:
+    """Return the file of cases that stands beside a test module."""
+    module = Path(file)
+    return module.parent / "cases" / f"{module.stem.removeprefix('test_')}.toml"
+
+
+def each_case(test: _Test) -> _Test:
+    """Run a test once for each case of the table that has its name, without `test_`."""
+    path = table_of(test.__code__.co_filename)
+    marked: _Test = parametrized(path, test.__name__.removeprefix("test_"))(test)
+    return marked
+
+
+def parametrized(path: Path | str, table: str) -> pytest.MarkDecorator:
+    """Run a test once for each case of a table."""
+    cases = read(path, table)
+    names = [key for key in cases[0] if key != "name"]
+    rows = [pytest.param(*map(case.get, names), id=case.get("name")) for case in cases]
+    return pytest.mark.parametrize(names, rows)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import enforcer
 from enforcer.errors import BudgetTooSmall, ConfigurationError, UnsupportedSchema
+from tests import dialect_cases
 from tests.budget_cases import (
     ENDLESS,
     HEADER,
@@ -50,7 +53,7 @@ def test_another_engine_knows_no_ends() -> None:
     options = enforcer.Options(finish_within_budget=True)
     other = enforcer.Enforcer(V, engine="xgrammar", options=options)
     assert other.matcher([tool(SCHEMAS["plain"])], "required")
-    with pytest.raises(ConfigurationError, match="not known of the engine xgrammar"):
+    with pytest.raises(ConfigurationError, match="engine xgrammar does not support"):
         other.matcher([tool(SCHEMAS["plain"])], "required", budget=400)
 
 
@@ -123,3 +126,37 @@ def test_what_has_no_end_that_is_known_is_refused_at_the_start_whatever_the_prom
     with pytest.raises(UnsupportedSchema, match="finish_within_budget") as caught:
         served().matcher(tools, "auto", parallel, prompt_ids=prompt, budget=400)
     assert caught.value.path.startswith("$.tools[1].function.parameters")
+
+
+@pytest.mark.parametrize("budget", ["400", 400.5, float("nan")])
+def test_a_budget_that_is_no_whole_number_is_refused(budget: Any) -> None:
+    with pytest.raises(ConfigurationError, match="budget must be a whole number"):
+        start(budget)
+
+
+def test_a_call_s_optional_id_is_begun_only_where_it_can_be_ended() -> None:
+    found = dialect_cases.vocabulary("mistral_v3")
+    options = enforcer.Options(max_calls=1, finish_within_budget=True)
+    its = enforcer.Enforcer(found, "mistral_v3", options=options)
+    ids = [*write(found, "[TOOL_CALLS]"), *b'[{"name": "get", "arguments": {}']
+    fits = []
+    for left in range(3, 25):
+        turn = its.matcher([tool({"type": "object"})], "required", budget=len(ids) + left)
+        feed(turn, ids)
+        if turn.accept(ord(",")):
+            fits.append(left)
+            while not turn.is_finished:
+                feed(turn, [max(legal(turn) - {*b" \t\r\n"})])
+            assert turn.accepted <= len(ids) + left
+    assert fits
+    assert fits[0] > 5
+
+
+def test_white_space_before_a_demanded_call_fits_where_text_is_illegal() -> None:
+    found = dialect_cases.vocabulary("llama4_pythonic")
+    options = enforcer.Options(preamble_ids=0, finish_within_budget=True)
+    its = enforcer.Enforcer(found, "llama4_pythonic", options=options)
+    for budget in (30, 300):
+        turn = its.matcher([tool({"type": "object"})], "required", budget=budget)
+        assert ord("\n") in legal(turn)
+        assert ord("x") not in legal(turn)

@@ -110,7 +110,7 @@ def test_tokens_that_were_refused_do_not_count() -> None:
 
 
 def test_another_engine_has_no_such_limit() -> None:
-    with pytest.raises(ConfigurationError, match="xgrammar cannot compare calls"):
+    with pytest.raises(ConfigurationError, match="xgrammar does not support `identical_calls`"):
         enforcer.Enforcer(vocabulary("kimi_k2"), engine="xgrammar", identical_calls=3)
 
 

@@ -155,8 +155,8 @@ class Documents:
     def _dialect_of(self, schema: Any, called: str) -> SchemaDialect:
         if not isinstance(schema, dict | bool):
             raise ConfigurationError(
-                f"{called} is no JSON Schema, which is an object or a boolean, "
-                f"but of the type {type(schema).__name__}"
+                f"{called} is not a JSON Schema: it must be an object or a boolean, not "
+                f"{type(schema).__name__}"
             )
         named = schema.get("$schema") if isinstance(schema, dict) else None
         if not isinstance(named, str):

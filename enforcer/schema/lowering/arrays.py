@@ -36,15 +36,15 @@ class ArrayLowering:
     def lower(self, array: ArrayShape) -> ArrayShape:
         """Return the lowered shape; constraints that cannot be kept are refused and left out."""
         if array.repeated:
-            reason = "that elements repeat cannot be enforced; drop `not`"
+            reason = "repeated elements cannot be demanded (`not` around `uniqueItems`); drop `not`"
             self._refuse(array.path, "uniqueItems", reason)
             array = replace(array, repeated=False)
         if array.unique and array.maximum is not None and array.maximum < _TWO:
             array = replace(array, unique=False)
         if array.unique and array.contains:
             reason = (
-                "elements cannot be kept unique where some are counted, by `contains` or to tell "
-                "branches of a `oneOf` apart; drop one of the two"
+                "`uniqueItems` cannot be combined with counted elements (`contains`, or a `oneOf` "
+                "whose branches differ by counts); drop one of the two"
             )
             self._refuse(f"{array.path}.uniqueItems", "uniqueItems", reason)
             array = replace(array, unique=False)

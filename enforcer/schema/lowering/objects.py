@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 _COMBINED = "negated constraints on undeclared properties cannot be combined like this"
 _RUN_OUT = {
     "minProperties": (
-        "properties whose names have a pattern with a greatest length cannot be counted; "
+        "properties cannot be counted if a pattern limits the length of their names; "
         "declare the names, or set `additionalProperties` to false"
     ),
     "not": (
-        "that some undeclared property has a certain value cannot be enforced where the names "
-        "have a pattern with a greatest length; declare the property"
+        "a value of some undeclared property cannot be demanded if a pattern limits the length of "
+        "names; declare the property"
     ),
 }
 

@@ -103,7 +103,7 @@ class ExplainedPosition:
         is_inside = table.segment(now.state) is Segment.ARGUMENTS
         opening = (now.row if is_inside else now.markers).opening
         for found in table.lexer.open_markers(now.place, opening):
-            rest = found.rest.shortest()
+            rest = found.rest.shortest
             # A field holds anything, so that its shortest text is no text of the marker.
             texts = (_NOTATION.sub("", x) for x in table.dialect.markers[found.role])
             is_fixed = any(text.endswith(self._written(rest)) for text in texts)
@@ -132,13 +132,13 @@ class ExplainedPosition:
         if node is None or node.low == node.high:
             return
         if node.is_behind and node.rest is not None:
-            rest = node.rest.shortest()
+            rest = node.rest.shortest
             is_fixed = MADE not in self.table.dialect.header_pieces
             if rest and is_fixed and self._begins_legally(rest):
                 what = f"the rest of the header of {quoted(node.trie.names[node.low])}"
                 yield Option(f"{what}, written {shown(self._written(rest))}")
             return
-        head = () if node.rest is None else node.rest.shortest()
+        head = () if node.rest is None else node.rest.shortest
         rests = {at: node.trie.texts[at][node.depth :] for at in range(node.low, node.high)}
         left = [at for at, rest in rests.items() if self._begins_legally((*head, *rest))]
         names = tuple(dict.fromkeys(node.trie.names[at] for at in left if rests[at] or head))

@@ -120,40 +120,40 @@ class Settings:
     r"""Settings; each is the variable `ENFORCER_` + its name in capitals.
 
     Attributes:
-        dialect: format of the served model, a file in `grammars/`, where no parser's name tells it
-        engine: argument engine: machine; for Kimi K2 also xgrammar, outlines-core
-        on_unsupported: what to do with a schema that cannot be enforced exactly: refuse, relax or
+        dialect: tool-call format of the served model, a file in `grammars/`, if no parser names it
+        engine: engine that masks arguments: machine; for Kimi K2 also xgrammar, outlines-core
+        on_unsupported: reaction to a schema that cannot be enforced exactly: refuse, relax or
             isolate
-        allow_client: what a request may switch: some of off, relax, isolate, finish, closed, open,
-            with commas between
-        format: the keyword `format`: enforce it in every draft, or standard: not where `$schema`
+        allow_client: options that a request may switch: off, relax, isolate, finish, closed, open,
+            separated by commas
+        format: the keyword `format`: enforce it in every draft; standard: not where `$schema`
             names 2019-09 or 2020-12
-        closed_objects: objects that declare `properties` and say nothing of others have no others;
-            off: they may have any, as JSON Schema has it
-        integers: numbers of `type: integer`: digits alone, or value: any text that is a whole
-            number, `9.0` and `1.5e6` too
-        plain_spelling: names of properties and the strings of `enum` and `const` have no escape for
-            a character of ASCII that can stand for itself: `"city"`, not `"c\u0069ty"`; off: any
-            spelling of JSON's
-        second_space: two spaces may stand where JSON may have white space; off: one
-        documents: JSON Schemas that a tool's schema may refer to by their `$id`: files and folders,
-            with commas between; `URI=FOLDER` for those that are served below a URI
-        max_calls: most calls in one turn
-        identical_calls: after so many equal calls in a row no further one may begin; off: no limit
-        preamble_ids: most tokens of text before a demanded call; empty: what the tool-call format
-            says, 32 for Kimi's and 0 for others. White space may stand there in any case
-        finish_within_budget: end a call that has begun before `max_tokens` does, and begin none
-            that cannot: on
-        empty_turns: a turn that ends with neither text nor call: forbid or allow
-        require: let the engine refuse requests that nothing enforces: on
-        require_except: which of them it serves all the same: completions, structured, or both with
-            a comma
-        shadow: enforce nothing; judge vLLM's own replies and count what enforcement would have
+        closed_objects: objects that declare `properties` and do not mention others allow no others;
+            off: any others, as JSON Schema says
+        integers: spelling of integers: digits; value: any number with an integral value, `9.0` and
+            `1.5e6` too
+        plain_spelling: property names and the strings of `enum` and `const` have no needless
+            escapes of ASCII characters: `"city"`, not `"c\u0069ty"`; off: any JSON spelling
+        second_space: up to two spaces where JSON allows white space; off: one
+        documents: files and folders of JSON Schemas that a tool's schema may refer to by `$id`,
+            separated by commas; `URI=FOLDER` for schemas that are published below a URI
+        max_calls: greatest number of calls in a turn
+        identical_calls: number of equal calls in a row after which no further call may begin;
+            off: no limit
+        preamble_ids: greatest number of text tokens before a demanded call; empty: 32 for Kimi's
+            tool-call formats, 0 for others. White space is always allowed
+        finish_within_budget: every call ends before `max_tokens`, and a call that cannot is not
+            begun: on
+        empty_turns: turns with neither text nor call: forbid or allow
+        require: the engine rejects requests without enforcement: on
+        require_except: requests without enforcement that are admitted all the same: completions,
+            structured, separated by a comma
+        shadow: enforce nothing, but judge vLLM's replies and count what enforcement would have
             changed: on
-        cache_mib: what a process keeps between requests, in MiB
-        metrics_port: port on which a `--headless` node, which has no API server, answers
+        cache_mib: size of a process's cache, in MiB
+        metrics_port: port on which a `--headless` node, which has no API server, serves
             `/metrics`; 0: none
-        limits: bounds on schemas that differ from the defaults, as `depth=64,branches=500`
+        limits: bounds on schemas that differ from the defaults, such as `depth=64,branches=500`
 
     """
 
@@ -242,28 +242,28 @@ def read(environment: Mapping[str, str]) -> Settings:
     may_finish = settings.finish_within_budget or "finish" in settings.allow_client
     if may_finish and settings.engine != engines.MACHINE:
         raise ConfigurationError(
-            f"{PREFIX}ENGINE={settings.engine} does not know how soon texts can end: leave it out, "
-            f"or {PREFIX}FINISH_WITHIN_BUDGET and `finish` in {PREFIX}ALLOW_CLIENT"
+            f"{PREFIX}ENGINE={settings.engine} does not support token budgets: leave it out, or "
+            f"{PREFIX}FINISH_WITHIN_BUDGET and `finish` in {PREFIX}ALLOW_CLIENT"
         )
     if settings.engine != engines.MACHINE and changed.get("identical_calls", "off") != "off":
         raise ConfigurationError(
-            f"{PREFIX}ENGINE={settings.engine} cannot compare calls: leave it out, or "
-            f"{PREFIX}IDENTICAL_CALLS"
+            f"{PREFIX}ENGINE={settings.engine} does not support {PREFIX}IDENTICAL_CALLS: leave one "
+            "of them out"
         )
     if settings.require_except and not settings.require:
         raise ConfigurationError(
-            f"{PREFIX}REQUIRE_EXCEPT says what {PREFIX}REQUIRE=on serves all the same, and that is "
-            "off: switch it on, or leave the exceptions out"
+            f"{PREFIX}REQUIRE_EXCEPT lists exceptions to {PREFIX}REQUIRE, which is off: switch it "
+            "on, or leave the exceptions out"
         )
     if settings.shadow and settings.require:
         raise ConfigurationError(
-            f"{PREFIX}SHADOW=on enforces nothing, and {PREFIX}REQUIRE=on refuses what nothing "
-            "enforces: leave one of them out"
+            f"{PREFIX}SHADOW=on enforces nothing, and {PREFIX}REQUIRE=on rejects requests without "
+            "enforcement: leave one of them out"
         )
     if settings.require and "off" in settings.allow_client:
         raise ConfigurationError(
-            f"{PREFIX}REQUIRE=on refuses what nothing enforces, and {PREFIX}ALLOW_CLIENT lets any "
-            "request switch the enforcer off: leave one of them out"
+            f"{PREFIX}REQUIRE=on rejects requests without enforcement, and {PREFIX}ALLOW_CLIENT "
+            "lets any request switch enforcement off: leave one of them out"
         )
     return settings
 

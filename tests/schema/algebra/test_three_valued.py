@@ -2,15 +2,14 @@ r"""What is known of patterns that are read in two ways: "é" matches `\w` by on
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
-
-import pytest
 
 from enforcer.regex import fullmatch
 from enforcer.schema.grammar import ALWAYS, NEVER
 from tests.schema_judge import accepts, compiled
 from tests.schema_reading import parser_of
+from tests.support.cases import each_case
+from tests.support.schema_cases import SchemaCase, each_schema
 
 if TYPE_CHECKING:
     from enforcer.schema.algebra.normal_form import Algebra
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 
 UNCLEAR = {"type": "string", "pattern": r"^\w$"}
-CLEAR = {"type": "string", "pattern": "^[a-z]"}
 
 
 def parsed(schema: dict[str, Any]) -> tuple[Algebra, Formula]:
@@ -26,21 +24,7 @@ def parsed(schema: dict[str, Any]) -> tuple[Algebra, Formula]:
     return parser.algebra, parser.parse(parser.document.root)
 
 
-@pytest.mark.parametrize(
-    ("schema", "exact"),
-    [
-        (CLEAR, True),
-        (UNCLEAR, False),
-        ({"not": UNCLEAR}, False),
-        ({"oneOf": [CLEAR, {"properties": {"a": UNCLEAR}}]}, False),
-        ({"items": {"anyOf": [CLEAR, {"contains": UNCLEAR}]}}, False),
-        ({"$defs": {"a": {"items": {"$ref": "#/$defs/a"}}}, "$ref": "#/$defs/a"}, True),
-        (
-            {"$defs": {"a": {"items": {"$ref": "#/$defs/a"}, **UNCLEAR}}, "$ref": "#/$defs/a"},
-            False,
-        ),
-    ],
-)
+@each_case
 def test_what_has_unknowns_is_told(schema: dict[str, Any], exact: bool) -> None:
     algebra, formula = parsed(schema)
     # Asked of a schema that has another unclear pattern somewhere, too.
@@ -64,24 +48,9 @@ def test_constants_are_never_unknown() -> None:
     assert algebra.three_valued.widened(ALWAYS) == ALWAYS
 
 
-@pytest.mark.parametrize(
-    ("schema", "accepted"),
-    [
-        (UNCLEAR, ["a"]),
-        ({"type": "string", "not": UNCLEAR}, ["-"]),
-        # Exactly one holds only if the other surely fails.
-        ({"oneOf": [{"type": "string"}, UNCLEAR]}, ["-"]),
-        ({"oneOf": [UNCLEAR, {"type": "string"}]}, ["-"]),
-        ({"oneOf": [UNCLEAR, {"type": "integer"}]}, ["a"]),
-        ({"anyOf": [UNCLEAR, {"type": "string"}]}, ["a", "é", "-"]),
-        ({"not": {"not": UNCLEAR}, "type": "string"}, ["a"]),
-    ],
-)
-def test_nothing_is_accepted_that_one_reading_refuses(
-    schema: dict[str, Any], accepted: list[str]
-) -> None:
-    grammar = compiled(schema)
-    assert [x for x in "aé-" if accepts(grammar, json.dumps(x, ensure_ascii=False))] == accepted
+@each_schema
+def test_schemas(case: SchemaCase) -> None:
+    case.check()
 
 
 def test_what_asks_of_itself_before_it_has_been_read_is_read_once() -> None:

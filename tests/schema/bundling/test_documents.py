@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -12,18 +13,15 @@ from hypothesis import strategies as st
 from referencing import Registry
 from referencing.jsonschema import DRAFT202012
 
-from enforcer.errors import (
-    ConfigurationError,
-    InvalidSchema,
-    SchemaError,
-    SchemaLimit,
-    UnsupportedSchema,
-)
+from enforcer.errors import ConfigurationError, SchemaError, SchemaLimit
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.bundling import Documents
+from enforcer.schema.reading.drafts import STANDARD
 from tests.drawn_json import DIALECTS
 from tests.schema_judge import accepts, compiled
 from tests.schema_strategies import schemas
+from tests.support.cases import each_case
+from tests.support.schema_cases import SchemaCase, each_schema
 from tests.walks import examples
 
 if TYPE_CHECKING:
@@ -34,8 +32,6 @@ if TYPE_CHECKING:
 
 
 BASE = "https://schemas.example.com/"
-OLD = "http://json-schema.org/draft-07/schema#"
-OLDEST = "http://json-schema.org/draft-04/schema#"
 ADDRESS = {
     "type": "object",
     "properties": {"zip": {"$ref": "#/$defs/zip"}, "country": {"$ref": "country.json"}},
@@ -75,40 +71,21 @@ def test_what_is_no_json_is_left_to_whoever_compiles_it() -> None:
         assert COMMON.bundle(text) == text
 
 
-def test_a_reference_leads_into_a_document_and_from_there_into_another() -> None:
-    schema = {"properties": {"to": {"$ref": f"{BASE}address.json"}}, "required": ["to"]}
-    takes(
-        schema,
-        [{"to": {"zip": "10115", "country": "DE"}}, {"to": {"zip": "10115"}}],
-        [{"to": {"zip": "1011"}}, {"to": {"zip": "10115", "country": "FR"}}, {"to": {}}, {}],
-    )
+@each_schema
+def test_schemas(case: SchemaCase) -> None:
+    provided = Documents(case.documents) if case.documents else COMMON
+    replace(case, schema=bundled(case.schema, provided)).check()
 
 
 def test_only_what_is_needed_is_put_in() -> None:
     assert set(bundled({"$ref": f"{BASE}country.json"})["$defs"]) == {f"{BASE}country.json"}
     both = {f"{BASE}country.json", f"{BASE}address.json"}
     assert set(bundled({"$ref": f"{BASE}address.json"})["$defs"]) == both
+    circle = documents(one={"items": {"$ref": "two.json"}}, two={"items": {"$ref": "one.json"}})
+    assert len(bundled({"$ref": f"{BASE}one.json"}, circle)["$defs"]) == 2
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        True,
-        {"type": "object"},
-        {"$ref": "#/$defs/a", "$defs": {"a": {}}},
-        {"const": {"$ref": f"{BASE}country.json"}},
-        {"enum": [{"$ref": f"{BASE}country.json"}]},
-        {"$ref": "https://json-schema.org/draft/2020-12/schema"},
-        {"$ref": f"{BASE}absent.json"},
-        {"$ref": "country.json"},  # there is no base that it is relative to
-        {"$ref": "https://[", "$id": "https://["},
-        {"properties": {"$ref": {"type": "string"}}, "default": {"$ref": f"{BASE}country.json"}},
-        {"dependencies": {"$ref": f"{BASE}country.json"}},
-        {"$schema": "https://example.com/unknown", "$ref": f"{BASE}country.json"},
-        {"$ref": f"{BASE}country.json", "$defs": [], "definitions": 1},
-        {"$ref": 5},
-    ],
-)
+@each_case
 def test_what_needs_no_document_stays_what_it_is(schema: Any) -> None:
     text = json.dumps(schema)
     assert COMMON.bundle(text) is text
@@ -119,199 +96,19 @@ def test_what_has_been_bundled_is_bundled_no_further() -> None:
     assert COMMON.bundle(text) is text
 
 
-@pytest.mark.parametrize(
-    ("ref", "good", "bad"),
-    [
-        ("address.json#/$defs/zip", "10115", "1"),
-        ("address.json#zip", "10115", "1"),
-        ("address.json#/properties/country", "DE", "FR"),
-        ("sub/../country.json#", "DE", "FR"),
-        ("country.json?#/enum", None, None),
-    ],
-)
-def test_pointers_and_anchors_into_documents(ref: str, good: str | None, bad: str | None) -> None:
-    schema = {"$id": f"{BASE}tool", "$ref": ref}
-    if good is None:
-        with pytest.raises(SchemaError):
-            compiled(bundled(schema))
-    else:
-        takes(schema, [good], [bad])
-
-
-def test_relative_references_are_relative_to_the_nearest_identifier() -> None:
-    schema = {
-        "$id": f"{BASE}one/tool",
-        "items": {"$id": "../two/", "items": {"$ref": "size.json"}},
-        "prefixItems": [{"$ref": "size.json"}],
-    }
-    provided = Documents(
-        {f"{BASE}one/size.json": {"const": 1}, f"{BASE}two/size.json": {"const": 2}}
-    )
-    takes(schema, [[1, [2]]], [[2, [2]], [1, [1]]], provided)
-
-
-def test_references_in_what_only_a_reference_makes_a_schema() -> None:
-    parts = {"components": {"schemas": {"Order": {"$ref": f"{BASE}country.json"}}}}
-    takes({"$ref": "#/components/schemas/Order", **parts}, ["DE"], ["FR"])
-    provided = documents(api=parts, country=COUNTRY)
-    takes({"$ref": f"{BASE}api.json#/components/schemas/Order"}, ["DE"], ["FR"], provided)
-
-
-def test_a_reference_to_no_document_is_refused_with_the_place_in_the_clients_schema() -> None:
-    schema = {"properties": {"a": {"$ref": f"{BASE}absent.json"}}}
-    with pytest.raises(UnsupportedSchema, match="leads out of this schema") as error:
-        compiled(bundled(schema))
-    assert error.value.path == "$.properties.a.$ref"
-
-
-def test_a_reference_to_nothing_in_a_document_is_refused() -> None:
-    schema = {"properties": {"a": {"$ref": f"{BASE}country.json#/$defs/absent"}}}
-    with pytest.raises(InvalidSchema, match="leads to nothing in that document") as error:
-        compiled(bundled(schema))
-    assert error.value.path == "$.properties.a.$ref"
-
-
-def test_a_problem_inside_a_document_names_the_document() -> None:
-    provided = documents(
-        one={"properties": {"x": {"$ref": "two.json#/$defs/y"}}},
-        two={"$defs": {"y": {"not": {"pattern": r"(a)\1"}}}},
-    )
-    with pytest.raises(UnsupportedSchema) as error:
-        compiled(bundled({"items": {"$ref": f"{BASE}one.json"}}, provided))
-    assert error.value.path == f"$.items -> {BASE}two.json#/$defs/y.not.pattern"
-
-
-def test_documents_may_refer_to_each_other() -> None:
-    provided = documents(
-        tree={"properties": {"rows": {"items": {"$ref": "row.json"}}}, "type": "object"},
-        row={"anyOf": [{"type": "null"}, {"$ref": "tree.json"}]},
-    )
-    tree = {"$ref": f"{BASE}tree.json"}
-    good: dict[Any, Any] = {"rows": [None, {"rows": [{}]}]}
-    takes(tree, [good, {}], [{"rows": [1]}, {"rows": [{"rows": [1]}]}], provided)
-    assert len(bundled(tree, provided)["$defs"]) == 2
-
-
-def test_dynamic_anchors_are_overridden_across_documents() -> None:
-    provided = documents(
-        list={
-            "type": "array",
-            "items": {"$dynamicRef": "#item"},
-            "$defs": {"item": {"$dynamicAnchor": "item", "not": {}}},
-        }
-    )
-    schema = {
-        "$id": f"{BASE}tools/get",
-        "$ref": f"{BASE}list.json",
-        "$defs": {
-            "item": {"$dynamicAnchor": "item", "$ref": "#/$defs/number"},
-            "number": {"type": "integer"},
-        },
-    }
-    takes(schema, [[], [1, 2]], [["a"], 1], provided)
-    takes({"$ref": f"{BASE}list.json"}, [[]], [[1]], provided)
-
-
-# What a client brings comes first, and is its own affair alone.
-
-
-def test_a_clients_identifier_comes_before_a_documents() -> None:
-    own = {
-        "$ref": f"{BASE}country.json",
-        "$defs": {"c": {"$id": f"{BASE}country.json", "const": 1}},
-    }
-    text = json.dumps(own)
+def test_a_client_that_brings_a_document_gets_none() -> None:
+    own = {"c": {"$id": f"{BASE}country.json", "const": 1}}
+    text = json.dumps({"$ref": f"{BASE}country.json", "$defs": own})
     assert COMMON.bundle(text) is text
-    takes(own, [1], ["DE"])
-    root = {"$id": f"{BASE}country.json", "items": {"$ref": f"{BASE}country.json"}, "type": "array"}
-    takes(root, [[[]]], [["DE"]])
-    takes({"$ref": f"{BASE}country.json"}, ["DE"], [1])
 
 
-def test_a_copy_that_a_client_brings_is_what_its_documents_refer_to() -> None:
-    schema = {
-        "$ref": f"{BASE}address.json#/properties/country",
-        "$defs": {"c": {"$id": f"{BASE}country.json", "const": "FR"}},
-    }
-    takes(schema, ["FR"], ["DE"])
-    takes({"$ref": f"{BASE}address.json#/properties/country"}, ["DE"], ["FR"])
-
-
-def test_what_a_client_and_a_part_of_a_document_both_identify_is_not_mixed() -> None:
-    part = {"$id": f"{BASE}part", "type": "integer"}
-    provided = documents(whole={"$ref": "part", "$defs": {"p": part}})
-    takes({"$ref": f"{BASE}whole.json"}, [1], ["a"], provided)
-    takes({"$ref": f"{BASE}part"}, [1], ["a"], provided)
-    mixed = {
-        "items": {"$ref": f"{BASE}whole.json"},
-        "$defs": {"p": {"$id": f"{BASE}part", "type": "string"}},
-    }
-    with pytest.raises(UnsupportedSchema, match="leads out"):
-        compiled(bundled(mixed, provided))
-
-
-def test_a_name_that_a_client_has_taken_is_kept() -> None:
-    schema = {
-        "properties": {
-            "a": {"$ref": f"{BASE}country.json"},
-            "b": {"$ref": "#/$defs/https:~1~1schemas.example.com~1country.json"},
-        },
-        "$defs": {f"{BASE}country.json": {"const": "mine"}},
-    }
-    takes(schema, [{"a": "DE", "b": "mine"}], [{"a": "mine"}, {"b": "DE"}])
-
-
-# Forms of documents.
-
-
-def test_a_document_is_known_by_its_identifier_and_by_where_it_is_served() -> None:
-    here, there = "https://cache.example.com/c", f"{BASE}country"
-    provided = Documents(
-        {
-            here: {"$id": there, "$defs": {"c": COUNTRY}, "items": {"$ref": "#/$defs/c"}},
-            "https://cache.example.com/d": {"items": {"$ref": "c"}},
-        }
-    )
-    for ref in (here, there, f"{here}#", f"{here}#/$defs/c", f"{there}#/$defs/c"):
-        good = "DE" if "defs" in ref else ["DE"]
-        bad = "FR" if "defs" in ref else ["FR"]
-        takes({"$ref": ref}, [good], [bad], provided)
-    takes({"$ref": "https://cache.example.com/d"}, [[["DE"]]], [[["FR"]]], provided)
-
-
-def test_booleans_are_documents() -> None:
-    provided = documents(anything=True, nothing=False)
-    takes({"items": {"$ref": f"{BASE}anything.json"}}, [[1]], [], provided)
-    takes({"items": {"$ref": f"{BASE}nothing.json"}}, [[]], [[1]], provided)
-
-
-@pytest.mark.parametrize(
-    "client", [None, OLD, OLDEST, "https://json-schema.org/draft/2019-09/schema"]
-)
-@pytest.mark.parametrize(
-    ("document", "good", "bad"),
-    [
-        # A list of `items`, and what stands beside `$ref`, mean what they do in its draft.
-        ({"$schema": OLD, "items": [{"const": 1}]}, [[1, 2]], [[2]]),
-        ({"items": {"const": 1}, "prefixItems": [{"const": 2}]}, [[2, 1]], [[1]]),
-        (
-            {"$schema": OLD, "$ref": "#/definitions/a", "type": "null",
-             "definitions": {"a": {"type": "integer"}}},
-            [1], [None],
-        ),
-        (
-            {"$schema": OLDEST, "id": f"{BASE}d4.json", "minimum": 1, "exclusiveMinimum": True,
-             "type": "number"},
-            [2], [1],
-        ),
-        ({"$schema": OLD, "$id": f"{BASE}d7", "items": {"$ref": "#a"},
-          "definitions": {"x": {"$id": "#a", "type": "null"}}}, [[None]], [[1]]),
-    ],
-)  # fmt: skip
+@pytest.mark.parametrize("client", [None, "draft-04", "draft-07", "2019-09"])
+@each_case
 def test_a_document_is_read_by_its_own_draft(
-    client: str | None, document: dict[str, Any], good: list[Any], bad: list[Any]
+    client: str | None, document: Any, good: list[Any], bad: list[Any]
 ) -> None:
-    named = {} if client is None else {"$schema": client}
+    drafts = {str(draft): {"$schema": uri} for draft, uri in STANDARD.items()}
+    named = drafts[client] if client else {}
     provided = documents(doc=document)
     ref = {"$ref": f"{BASE}doc.json"}
     takes({**named, **ref}, good, bad, provided)
@@ -319,49 +116,10 @@ def test_a_document_is_read_by_its_own_draft(
     takes(below, [{"a": each} for each in good], [{"a": each} for each in bad], provided)
 
 
-METASCHEMA = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "$id": f"{BASE}dialect",
-    "$vocabulary": {
-        "https://json-schema.org/draft/2020-12/vocab/core": True,
-        "https://json-schema.org/draft/2020-12/vocab/applicator": True,
-    },
-}
-
-
-def test_a_dialect_of_the_operators_means_what_its_vocabularies_say() -> None:
-    provided = documents(meta=METASCHEMA, of_it={"$schema": f"{BASE}dialect", "maximum": 1})
-    properties = {"a": {"minimum": 10, "$ref": f"{BASE}of_it.json"}, "b": False}
-    own = {"$schema": f"{BASE}dialect", "properties": properties}
-    takes(own, [{"a": 5}], [{"b": 5}], provided)
-    takes({"properties": properties}, [{"a": 15}], [{"a": 5}], provided)
-
-
-@pytest.mark.parametrize(
-    ("schemas", "message"),
-    [
-        ({"relative.json": {}}, "no absolute URI"),
-        ({f"{BASE}a#b": {}}, "no absolute URI"),
-        ({f"{BASE}a": []}, "no JSON Schema"),
-        ({f"{BASE}a": {1, 2}}, "not JSON"),
-        ({f"{BASE}a": {"$id": "b"}, f"{BASE}b": {}}, "also a URI"),
-        ({f"{BASE}b": {}, f"{BASE}a": {"$id": "b"}}, "also a URI"),
-        ({f"{BASE}b": {}, f"{BASE}a": {"$defs": {"b": {"$id": "b"}}}}, "also a URI"),
-        ({f"{BASE}a": {"$schema": "https://example.com/unknown"}}, "dialect.*not known"),
-        ({f"{BASE}a": {"$id": "https://["}}, "no URI"),
-    ],
-)
+@each_case
 def test_what_is_no_document(schemas: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         Documents(schemas)
-
-
-def test_a_document_that_is_damaged_is_refused_where_it_is_used() -> None:
-    provided = documents(a={"type": "text"}, b={"$defs": {"c": "a text"}, "type": "null"})
-    with pytest.raises(InvalidSchema) as error:
-        compiled(bundled({"$ref": f"{BASE}a.json"}, provided))
-    assert error.value.path == f"$ -> {BASE}a.json.type"
-    takes({"$ref": f"{BASE}b.json"}, [None], [1], provided)
 
 
 def test_what_documents_add_counts_against_the_limits() -> None:
@@ -473,6 +231,11 @@ def judged(schema: dict[str, Any], registry: Registry, value: Any) -> bool | Non
             raise
     assume(False)
     return None
+
+
+def test_a_document_is_json() -> None:
+    with pytest.raises(ConfigurationError, match="not JSON"):
+        Documents({f"{BASE}a": {1, 2}})
 
 
 @pytest.mark.parametrize("wrong", [[1], {1: {}}, None, 5, "x"])

@@ -13,6 +13,7 @@ from enforcer.errors import ConfigurationError
 from enforcer.schema.bundling import read_documents
 from enforcer.schema.bundling.folders import read_schemas
 from tests.schema_judge import accepts, compiled
+from tests.support.cases import each_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,30 +79,14 @@ def test_no_sources_are_no_documents() -> None:
     assert not read_documents([])
 
 
-@pytest.mark.parametrize(
-    ("files", "message"),
-    [
-        ({"broken": "{"}, "broken.json is not JSON"),
-        ({"empty": ""}, "empty.json is empty"),
-        ({"two": '{"$id": "https://a.b/c"}\n{}'}, "two.json has 2 values"),
-        ({"nameless": {}}, "nameless.json has no `\\$id`"),
-        ({"boolean": True}, "boolean.json has no `\\$id`"),
-        ({"a": {"$id": f"{BASE}a"}, "b": {"$id": f"{BASE}a"}}, "b.json.*also the URI of .*a.json"),
-        ({"a": {"$id": f"{BASE}a"}, "b": {"$id": f"{BASE}b", "not": {"$id": "a"}}},
-         "b.json.*also a URI of .*a.json"),
-        ({"relative": {"$id": "a"}}, "relative.json.*absolute"),
-        ({"strange": {"$id": f"{BASE}a", "$schema": f"{BASE}b"}}, "strange.json.*dialect"),
-    ],
-)  # fmt: skip
-def test_a_wrong_file_is_named(
-    folder: Callable[..., Path], files: dict[str, Any], message: str
-) -> None:
+@each_case
+def test_a_wrong_file_is_named(folder: Any, files: Any, message: Any) -> None:
     with pytest.raises(ConfigurationError, match=message):
         read_documents([str(folder(**files))])
 
 
 def test_what_is_no_schema_below_a_uri_is_named(folder: Callable[..., Path]) -> None:
-    with pytest.raises(ConfigurationError, match=r"list.json is no JSON Schema"):
+    with pytest.raises(ConfigurationError, match=r"list.json is not a JSON Schema"):
         read_documents([f"{BASE}={folder(list=[1])}"])
 
 
@@ -120,9 +105,7 @@ def test_a_file_that_may_not_be_read(folder: Callable[..., Path]) -> None:
         read_documents([str(at)])
 
 
-def test_nothing_is_asked_of_the_network(
-    folder: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_asked_of_the_network(folder: Any, monkeypatch: Any) -> None:
     def refuse(*_: object, **__: object) -> None:
         raise AssertionError("a socket was opened")
 

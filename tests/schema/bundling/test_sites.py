@@ -11,6 +11,7 @@ from enforcer.schema.bundling.metaschemas import SchemaDialect
 from enforcer.schema.bundling.sites import TooManySitesError, is_absolute, look_through
 from enforcer.schema.reading.drafts import STANDARD, Draft
 from enforcer.schema.reading.identifiers import identifier, joined
+from tests.support.cases import each_case
 
 if TYPE_CHECKING:
     from enforcer.schema.bundling.sites import Resources
@@ -37,37 +38,19 @@ def targets(
     return {(each.uri, each.fragment, each.is_movable) for each in found}
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        OUT,
-        {"$dynamicRef": "out"},
-        {"properties": {"enum": OUT}},
-        {"items": [OUT]},
-        {"$defs": {"a": {"not": OUT}}},
-        {"dependencies": {"a": OUT, "b": ["c"], "$ref": "d"}},
-        {"allOf": [{"anyOf": [OUT]}]},
-    ],
-)
+@each_case
 def test_references_of_subschemas(schema: dict[str, Any]) -> None:
     assert targets(schema) == {(f"{BASE}out", "", True)}
 
 
-@pytest.mark.parametrize(
-    "schema", [{"components": {"schemas": {"A": OUT}}}, {"x-list": [[OUT]]}, {"x": {"not": OUT}}]
-)
-def test_references_of_what_only_a_reference_makes_a_schema_stay_as_they_are(
-    schema: dict[str, Any],
-) -> None:
+@each_case
+def test_references_of_what_only_a_reference_makes_a_schema_stay_as_they_are(schema: Any) -> None:
     assert targets(schema) == {(f"{BASE}out", "", False)}
     absolute = json.dumps(schema).replace("out", f"{BASE}out")
     assert targets(json.loads(absolute)) == {(f"{BASE}out", "", True)}
 
 
-@pytest.mark.parametrize(
-    "schema", [{"const": OUT}, {"enum": [OUT]}, {"default": OUT}, {"examples": [OUT]},
-               {"$ref": "#/a"}, {"$ref": 5}, {"$ref": "https://["}, {"required": ["$ref"]}]
-)  # fmt: skip
+@each_case
 def test_what_is_no_reference_to_another_resource(schema: dict[str, Any]) -> None:
     assert not targets(schema)
 
@@ -88,21 +71,9 @@ def test_identifiers_change_the_base_below_them() -> None:
     assert not found.is_changed
 
 
-@pytest.mark.parametrize(
-    ("schema", "draft", "expected"),
-    [
-        ({"$id": "a#"}, Draft.DRAFT2020, "a"),
-        ({"id": "a"}, Draft.DRAFT2020, None),
-        ({"id": "a"}, Draft.DRAFT4, "a"),
-        ({"$id": "a"}, Draft.DRAFT4, None),
-        ({"$id": "#a"}, Draft.DRAFT7, None),
-        ({"$id": "a", "$ref": "b"}, Draft.DRAFT7, None),
-        ({"$id": "a", "$ref": "b"}, Draft.DRAFT2019, "a"),
-        ({"$id": {}}, Draft.DRAFT2020, None),
-    ],
-)
-def test_identifiers_by_draft(schema: dict[str, Any], draft: Draft, expected: str | None) -> None:
-    assert identifier(schema, draft) == expected
+@each_case
+def test_identifiers_by_draft(schema: dict[str, Any], draft: str, expected: str | None) -> None:
+    assert identifier(schema, {str(each): each for each in Draft}[draft]) == expected
 
 
 def test_a_subschema_may_be_of_another_dialect() -> None:

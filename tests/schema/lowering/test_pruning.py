@@ -5,7 +5,6 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from enforcer.regex import ANY
 from enforcer.schema.grammar import NEVER, ArrayShape, ObjectShape, Value, ValueId
 from enforcer.schema.lowering.pruning import prune
 from tests.schema_judge import accepts, compiled, walk
+from tests.support.schema_cases import SchemaCase, each_schema
 
 _NUMBER = 5
 
@@ -86,42 +86,18 @@ def test_what_is_kept_can_be_completed_and_what_can_be_is_kept(
     assert set(pruned) <= set(definitions)
 
 
-def loop(**more: Any) -> dict[str, Any]:
-    return {
-        "$defs": {"a": {"type": "object", "properties": {"a": {"$ref": "#/$defs/a"}}, **more}},
-        "$ref": "#/$defs/a",
-    }
+@each_schema
+def test_schemas(case: SchemaCase) -> None:
+    case.check()
 
 
-def test_endless_values_by_hand() -> None:
-    with pytest.raises(UnsatisfiableSchema):
-        compiled(loop(required=["a"]))
-    endless = loop(required=["a"])
-    names = {"x": {"$ref": endless.pop("$ref")}, "y": {}}
-    grammar = compiled({**endless, "type": "object", "properties": names})
-    assert accepts(grammar, '{"y": 1}')
-    matcher = grammar.matcher()
-    # Not one letter of a name whose value would never end.
-    assert not all(map(matcher.accept, b'{"x":'))
-    assert accepts(compiled(loop()), '{"a": {"a": {}}}')
-    endless = {"$defs": {"a": {"type": "array", "items": {"$ref": "#/$defs/a"}, "minItems": 1}}}
-    grammar = compiled({**endless, "type": "array", "items": {"$ref": "#/$defs/a"}})
-    assert accepts(grammar, "[]")
-    assert not accepts(grammar, "[[]]")
-
-
-def test_an_endless_property_that_some_count_asks_for_has_no_end_either() -> None:
+def test_not_one_letter_of_a_name_is_accepted_whose_value_would_never_end() -> None:
     itself = {"$ref": "#/$defs/a"}
-    for more in (
-        {"additionalProperties": itself, "minProperties": 1},
-        {"properties": {"x": itself}, "additionalProperties": False, "minProperties": 1},
-        {"properties": {"x": itself, "y": itself}, "additionalProperties": False,
-         "anyOf": [{"required": ["x"]}, {"required": ["y"]}]},
-        {"additionalProperties": itself, "not": {"additionalProperties": {"type": "null"}}},
-    ):  # fmt: skip
-        endless = {"$defs": {"a": {"type": "object", **more}}, **itself}
-        with pytest.raises(UnsatisfiableSchema):
-            compiled(endless)
+    endless = {"a": {"type": "object", "properties": {"a": itself}, "required": ["a"]}}
+    names = {"x": itself, "y": {}}
+    grammar = compiled({"$defs": endless, "type": "object", "properties": names})
+    assert accepts(grammar, '{"y": 1}')
+    assert not all(map(grammar.matcher().accept, b'{"x":'))
 
 
 def test_of_alternatives_the_endless_one_alone_is_left_out() -> None:
@@ -134,27 +110,22 @@ def test_of_alternatives_the_endless_one_alone_is_left_out() -> None:
     assert not all(map(matcher.accept, b'{"x"'))
 
 
-_recursive = st.recursive(
-    st.sampled_from([{"$ref": "#"}, {"type": "null"}, {"type": "boolean"}]),
-    lambda inner: (
-        st.builds(
-            lambda names: {
-                "type": "object",
-                "properties": names,
-                "required": list(names)[:1],
-                "additionalProperties": False,
-            },
-            st.dictionaries(st.sampled_from("ab"), inner, min_size=1, max_size=2),
-        )
-        | st.builds(
-            lambda items, least: {"type": "array", "items": items, "minItems": least},
-            inner,
-            st.integers(0, 1),
-        )
-        | st.builds(lambda parts: {"anyOf": parts}, st.lists(inner, min_size=1, max_size=2))
-    ),
-    max_leaves=5,
-)
+def _closed(names: dict[str, Any]) -> dict[str, Any]:
+    closed = {"type": "object", "properties": names, "additionalProperties": False}
+    return {**closed, "required": list(names)[:1]}
+
+
+def _nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    array = {"type": st.just("array"), "items": inner, "minItems": st.integers(0, 1)}
+    return (
+        st.dictionaries(st.sampled_from("ab"), inner, min_size=1, max_size=2).map(_closed)
+        | st.fixed_dictionaries(array)
+        | st.fixed_dictionaries({"anyOf": st.lists(inner, min_size=1, max_size=2)})
+    )
+
+
+_leaves = st.sampled_from([{"$ref": "#"}, {"type": "null"}, {"type": "boolean"}])
+_recursive = st.recursive(_leaves, _nested, max_leaves=5)
 
 
 @given(_recursive, st.integers(0, 2**32))

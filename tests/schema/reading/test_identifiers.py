@@ -7,6 +7,8 @@ import pytest
 
 from enforcer.errors import InvalidSchema, Problem
 from tests.schema_judge import accepts, compiled
+from tests.support.cases import each_case
+from tests.support.schema_cases import SchemaCase, each_schema
 
 DRAFTS = [
     None,
@@ -56,49 +58,19 @@ def test_what_is_no_schema_has_no_identifiers(draft: str | None, name: str, valu
 
 
 @pytest.mark.parametrize("draft", DRAFTS)
-@pytest.mark.parametrize(
-    "part",
-    [
-        {"items": [{"type": "string"}, True]},  # from before 2020-12
-        {"definitions": {"comment": "a text", "none": None, "list": [1], "x": {"type": "integer"}}},
-        {"dependencies": {"q": ["a"]}},
-        {"additionalProperties": True},
-    ],
-)
+@each_case
 def test_what_stands_where_a_schema_should_is_no_trouble_for_identifiers(
     draft: str | None, part: dict[str, Any]
 ) -> None:
     takes_integers(of(draft, part, {"$id": "http://example.com/a", "id": "http://example.com/a"}))
 
 
-def test_references_by_identifier_lead_into_the_older_forms() -> None:
-    schema = {
-        "$id": "http://example.com/a",
-        "items": [{"$id": "b", "type": "integer"}, {"$ref": "b"}],
-    }
-    assert accepts(compiled(schema), "[1, 2]")
-    assert not accepts(compiled(schema), '[1, "b"]')
+@each_schema
+def test_schemas(case: SchemaCase) -> None:
+    case.check()
 
 
-@pytest.mark.parametrize(
-    ("draft", "keyword", "value", "reason"),
-    [
-        (None, "$id", 5, "must be a string that identifies this schema"),
-        (None, "$id", {"type": "string"}, "must be a string that identifies this schema"),
-        (None, "$id", "http://[", "must be a URI reference"),
-        (None, "$anchor", ["a"], "must be a string that identifies this schema"),
-        (None, "$dynamicAnchor", {}, "must be a string that identifies this schema"),
-        (None, "id", 5, None),
-        (DRAFTS[1], "id", 5, "must be a string that identifies this schema"),
-        (DRAFTS[1], "id", "http://[", "must be a URI reference"),
-        (DRAFTS[1], "$id", 5, None),
-        (DRAFTS[2], "$id", True, "must be a string that identifies this schema"),
-        (DRAFTS[2], "$anchor", 5, None),
-        (DRAFTS[3], "$anchor", 5, "must be a string that identifies this schema"),
-        (DRAFTS[3], "$dynamicAnchor", 5, None),
-        *((draft, keyword, None, None) for draft in DRAFTS for keyword in ("$id", "id", "$anchor")),
-    ],
-)
+@each_case
 def test_an_identifier_of_the_draft_that_is_none_is_refused_where_it_stands(
     draft: str | None, keyword: str, value: Any, reason: str | None
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Any
 
 import pytest
@@ -11,6 +10,7 @@ from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.reading.json_values import check_json
 from tests.schema_judge import compiled
+from tests.support.schema_cases import SchemaCase, each_schema
 
 
 def nested(depth: int, key: str = "items") -> dict[str, Any]:
@@ -41,9 +41,7 @@ def cyclic_list() -> dict[str, Any]:
         ({"maximum": 10**5000}, SchemaLimit, "$.maximum"),
     ],
 )
-def test_what_json_cannot_carry(
-    schema: dict[str, Any], error: type[InvalidSchema | SchemaLimit], path: str
-) -> None:
+def test_what_json_cannot_carry(schema: Any, error: Any, path: Any) -> None:
     with pytest.raises(error) as caught:
         compile_schema(schema)
     assert caught.value.path == path
@@ -76,57 +74,9 @@ def test_cycles_of_python_objects() -> None:
             compile_schema(schema)
 
 
-@pytest.mark.parametrize(
-    ("limits", "schema", "message"),
-    [
-        (Limits(depth=2), nested(3), "deeper than 2"),
-        (Limits(nodes=3), {"enum": [1, 2, 3]}, "more than 3 values"),
-        (Limits(size=5), {"title": "longer"}, "more than 5 characters"),
-        (Limits(properties=1), {"properties": {"a": {}, "b": {}}}, "more than 1 properties"),
-        (Limits(properties=1), {"required": ["a", "b"]}, "more than 1 properties"),
-        (Limits(enum=2), {"enum": [1, 2, 3]}, "more than 2"),
-        (
-            Limits(regex_size=5),
-            {"pattern": "^a{3}b{4}(d|ef|ghi){6}$", "maxLength": 30},
-            "too large",
-        ),
-        (Limits(regex_growth=800), {"pattern": "^([a-z]{1,100},){1,100}$"}, "in too many ways"),
-        (
-            Limits(regex_growth=800),
-            {"patternProperties": {"^([a-z]{1,100},){1,100}$": {}}},
-            "in too many ways",
-        ),
-        (Limits(definitions=2), {"items": {"items": {"const": 1}}}, "more than 2 distinct"),
-        (
-            Limits(branches=2),
-            {"anyOf": [{"required": [x], "maxProperties": n} for n, x in enumerate("abc", 1)]},
-            "more than 2 alternatives",
-        ),
-        (
-            Limits(steps=5),
-            {
-                "allOf": [
-                    {"anyOf": [{"required": [f"{i}{j}"], "maxProperties": j} for j in range(4)]}
-                    for i in range(4)
-                ]
-            },
-            "beyond 5 steps",
-        ),
-        (
-            Limits(branches=3),
-            {"patternProperties": {"a": {}, "b": {"minimum": 1}, "c": {"minimum": 2}}},
-            "overlapping name patterns",
-        ),
-    ],
-)
-def test_each_limit_has_its_error_which_names_it(
-    limits: Limits, schema: dict[str, Any], message: str
-) -> None:
-    compile_schema(schema)
-    with pytest.raises(SchemaLimit, match=message) as caught:
-        compile_schema(schema, limits=limits)
-    [changed] = (f.name for f in fields(Limits) if getattr(limits, f.name) != f.default)
-    assert f"(limit `{changed}`)" in caught.value.problems[0].reason
+@each_schema
+def test_schemas(case: SchemaCase) -> None:
+    case.check()
 
 
 @pytest.mark.slow
@@ -152,18 +102,3 @@ def test_at_least_moonshots_own_limits_fit() -> None:
 def test_identifiers_are_noticed() -> None:
     assert check_json({"items": {"$anchor": "x"}}, Limits())
     assert not check_json({"items": {}}, Limits())
-
-
-@pytest.mark.parametrize(
-    "pattern",
-    [
-        "^(a?.{0,500}b?){500}$",
-        "^([\\w ]{1,100}\n?){1,50}$",
-        "^((a{0,300}b{0,300}){0,300}c?){0,300}$",
-        "^(.*a.{0,300}){10}$",
-    ],
-)
-def test_patterns_that_the_engine_would_give_up_on_are_refused(pattern: str) -> None:
-    with pytest.raises(SchemaLimit, match="in too many ways") as refusal:
-        compile_schema({"properties": {"x": {"pattern": pattern}}})
-    assert refusal.value.path == "$.properties.x.pattern"

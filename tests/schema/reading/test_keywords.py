@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.errors import InvalidSchema, SchemaLimit
+from enforcer.errors import SchemaLimit
 from enforcer.regex import fullmatch
 from enforcer.schema.limits import Limits
 from enforcer.schema.reading.keywords import Keywords
-from tests.schema_judge import accepts, compiled
 from tests.schema_reading import parser_of
+from tests.support.cases import each_case
+from tests.support.schema_cases import SchemaCase, each_schema
 
 
 def keywords(schema: dict[str, Any], limits: Limits | None = None) -> Keywords:
@@ -82,71 +83,33 @@ def test_counts_inside_counts_are_bounded() -> None:
     assert caught.value.path == "$.pattern"
 
 
-RIGHT = {
-    "string": {"minLength": [0, 3, 2.0], "maxLength": [1], "pattern": ["a", ""]},
-    "number": {
-        "minimum": [0, -1.5],
-        "maximum": [3],
-        "exclusiveMinimum": [True, 3],
-        "exclusiveMaximum": [False, 0.5],
-        "multipleOf": [1, 0.01],
-    },
-    "array": {"minItems": [0], "maxItems": [1.0], "uniqueItems": [True, False], "minContains": [0]},
-    "object": {
-        "minProperties": [0],
-        "properties": [{}, {"a": {}}],
-        "patternProperties": [{}],
-        "required": [[], ["a"], True],
-    },
-}
-WRONG = {
-    "string": {"minLength": [-1, 0.5, True, "1", None], "pattern": [3, ["a"], None]},
-    "number": {
-        "minimum": [True, "3", None],
-        "exclusiveMinimum": ["3", None],
-        "multipleOf": [0, -1, True, "1"],
-    },
-    "array": {"minItems": [-1, "1"], "uniqueItems": [1, "true"], "maxContains": [0.5]},
-    "object": {"properties": [[], "a"], "required": ["a", [1], {}], "maxProperties": [-1]},
-}
-
-
-def rows(table: dict[str, Any]) -> list[tuple[str, str, Any]]:
-    return [
-        (of, keyword, value)
-        for of, keywords in table.items()
-        for keyword, values in keywords.items()
-        for value in values
-    ]
-
-
 def excluded(schema: dict[str, Any], *types: str) -> list[Any]:
     found = keywords(schema)
     found.check_excluded(frozenset(types))
     return [*found.reader.invalid]
 
 
-@pytest.mark.parametrize(("of", "keyword", "value"), rows(RIGHT))
-def test_what_is_right_says_nothing(of: str, keyword: str, value: Any) -> None:
-    assert not excluded({keyword: value}, *({"null"} - {of}))
+@each_case
+def test_what_is_right_says_nothing(of: str, keyword: str, values: list[Any]) -> None:
+    for value in values:
+        assert not excluded({keyword: value}, *({"null"} - {of})), value
 
 
-@pytest.mark.parametrize(("of", "keyword", "value"), rows(WRONG))
+@each_case
 def test_what_is_wrong_is_named_once_its_type_is_excluded(
-    of: str, keyword: str, value: Any
+    of: Any, keyword: Any, values: Any
 ) -> None:
-    (found,) = excluded({keyword: value, "title": 3}, "null")
-    assert found.keyword == keyword
-    assert found.reason.startswith("must")
-    assert not excluded({keyword: value}, of)
+    for value in values:
+        (found,) = excluded({keyword: value, "title": 3}, "null")
+        assert found.keyword == keyword
+        assert found.reason.startswith("must")
+        assert not excluded({keyword: value}, of)
 
 
 def test_integers_are_numbers() -> None:
     assert not excluded({"minimum": "3"}, "integer")
 
 
-def test_a_schema_with_a_wrong_value_of_another_type_is_none() -> None:
-    with pytest.raises(InvalidSchema) as caught:
-        compiled({"type": "string", "minimum": "3"})
-    assert caught.value.path == "$.minimum"
-    assert accepts(compiled({"type": "string", "minimum": 3}), '"a"')
+@each_schema
+def test_schemas(case: SchemaCase) -> None:
+    case.check()

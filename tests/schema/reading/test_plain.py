@@ -16,6 +16,7 @@ from enforcer.schema.reading import plain
 from enforcer.schema.reading.plain import _DEPTH, is_plain, is_quick
 from tests import vocabularies
 from tests.shared_data import shared
+from tests.support.cases import each_case
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -259,53 +260,30 @@ def test_most_declared_tools_are_plain_and_those_compile(engine: ArgumentEngine)
         _compiles(engine, schema)
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        True,
-        {"type": "array"},
-        {"type": ["object"]},
-        {"type": "object", "required": ["a"]},
-        {"type": "object", "properties": {"a": {"type": "integer", "enum": [1, "1"]}}},
-        {"type": "object", "properties": {"a": {"type": "string", "enum": []}}},
-        {"type": "object", "properties": {"a": {"type": "string", "pattern": "["}}},
-        {"type": "object", "properties": {"a": False}},
-        {"type": "object", "properties": {"a": {"type": "integer", "minimum": 2, "maximum": 1}}},
-        {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}, {"type": "null"}]}}},
-        {"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}, {"enum": ["x"]}]}}},
-        {"type": "object", "properties": {"a": {"$ref": "#"}}},
-        {"type": "object", "properties": {"a": {"$ref": "#/$defs/b"}}},
-        {"type": "object", "$defs": {"a": {"items": {"$ref": "#/$defs/a"}, "type": "array"}}},
-        {"type": "object", "$schema": "http://json-schema.org/draft-04/schema#"},
-        {"type": "object", "properties": {"\ud800": {"type": "null"}}},
-        {"type": "object", "default": {"deep": {}}},
-        {"type": "object", "description": "x" * 30_000},
-        {"type": "object", "properties": {f"n{i}": {"type": "null"} for i in range(60)}},
-        *(
-            {"type": "object", "properties": {"a": within(_DEPTH, wrap)}}
-            for wrap in (
-                lambda inner: {"type": "array", "items": inner},
-                lambda inner: {"type": "object", "properties": {"a": inner}},
-                lambda inner: {"type": "object", "additionalProperties": inner},
-                lambda inner: {"anyOf": [inner, {"type": "null"}]},
-            )
-        ),
-    ],
-)
+@each_case
 def test_what_needs_a_second_look_is_not_plain(schema: Any) -> None:
     assert not _is_plain(schema)
+
+
+def test_what_is_large_or_deep_needs_one_too() -> None:
+    wraps: list[Callable[[Any], dict[str, Any]]] = [
+        lambda inner: {"type": "array", "items": inner},
+        lambda inner: {"type": "object", "properties": {"a": inner}},
+        lambda inner: {"type": "object", "additionalProperties": inner},
+        lambda inner: {"anyOf": [inner, {"type": "null"}]},
+    ]
+    many = {f"n{i}": {"type": "null"} for i in range(60)}
+    for properties in (many, *({"a": within(_DEPTH, wrap)} for wrap in wraps)):
+        assert not _is_plain({"type": "object", "properties": properties}), properties
+    assert not _is_plain({"type": "object", "description": "x" * 30_000})
 
 
 @pytest.mark.parametrize("name", ENGINES)
 def test_only_engines_that_hold_every_plain_schema_skip_the_check(name: str) -> None:
     pytest.importorskip(name.replace("-", "_"))
     many = {f"n{i}": {"type": "boolean"} for i in range(40)}
-    tools = [
-        {
-            "type": "function",
-            "function": {"name": "a", "parameters": {"type": "object", "properties": many}},
-        }
-    ]
+    parameters = {"type": "object", "properties": many}
+    tools = [{"type": "function", "function": {"name": "a", "parameters": parameters}}]
     e = Enforcer(vocabularies.small(), engine=name)
     if name == MACHINE:
         e.matcher(tools)
@@ -314,13 +292,7 @@ def test_only_engines_that_hold_every_plain_schema_skip_the_check(name: str) -> 
             e.matcher(tools)
 
 
-@pytest.mark.parametrize(
-    ("value", "flat"),
-    [
-        *(([], True), ([1, None, "x", True, 2.5], True), ({}, True), ("x", True), (None, True)),
-        *(([1, {"a": {}}], False), ([{}, 1], False), ([[]], False), ({"a": 1}, False)),
-    ],
-)
+@each_case
 def test_an_annotation_is_plain_if_all_of_it_is_flat(value: Any, flat: bool) -> None:
     for keyword in ("default", "examples"):
         leaf = {"type": "string", keyword: value}

@@ -10,6 +10,7 @@ from enforcer.errors import InvalidSchema, UnsupportedSchema
 from enforcer.schema.limits import OnUnsupported
 from enforcer.schema.reading.drafts import Draft
 from tests.schema_reading import parser_of
+from tests.support.cases import each_case
 
 if TYPE_CHECKING:
     from enforcer.schema.reading.parse import SchemaParser
@@ -19,24 +20,12 @@ def reader(schema: dict[str, Any], option: OnUnsupported = OnUnsupported.REFUSE)
     return parser_of(schema, option=option)
 
 
-@pytest.mark.parametrize(
-    ("keyword", "first", "last"),
-    [
-        ("properties", Draft.DRAFT4, Draft.DRAFT2020),
-        ("const", Draft.DRAFT6, Draft.DRAFT2020),
-        ("if", Draft.DRAFT7, Draft.DRAFT2020),
-        ("unevaluatedItems", Draft.DRAFT2019, Draft.DRAFT2020),
-        ("$recursiveRef", Draft.DRAFT2019, Draft.DRAFT2019),
-        ("$dynamicRef", Draft.DRAFT2020, Draft.DRAFT2020),
-        ("prefixItems", Draft.DRAFT2020, Draft.DRAFT2020),
-    ],
-)
-def test_keywords_have_a_first_draft_and_some_a_last(
-    keyword: str, first: Draft, last: Draft
-) -> None:
+@each_case
+def test_keywords_have_a_first_draft_and_some_a_last(keyword: str, first: str, last: str) -> None:
+    drafts = {str(each): each for each in Draft}
     found = [each for each in Draft if reader({}).has({keyword: 1}, keyword, each)]
-    assert found == [each for each in Draft if first <= each <= last]
-    assert not reader({}).has({}, keyword, first)
+    assert found == [each for each in Draft if drafts[first] <= each <= drafts[last]]
+    assert not reader({}).has({}, keyword, drafts[first])
 
 
 @pytest.mark.parametrize("value", [{}, [], "a", 3])
