@@ -21,6 +21,7 @@ from tests import vocabularies
 from tests.vocabularies import row_of, small, write
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from random import Random
 
     from enforcer import kernel
@@ -172,8 +173,13 @@ def leave(matcher: Matcher, total: int) -> None:
 
 
 def least_budget(**how: Any) -> int:
+    return needed(lambda budget: start(budget, **how))
+
+
+def needed(begun: Callable[[int], object]) -> int:
+    """Return the least budget by what the refusal of none says."""
     with pytest.raises(BudgetTooSmall) as caught:
-        start(0, **how)
+        begun(0)
     return int(caught.value.reason.split(" takes ")[1].split()[0])
 
 

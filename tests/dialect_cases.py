@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import enforcer
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.support.tools import tool
 from tests.vocabularies import PIECES, feed, write
 
 if TYPE_CHECKING:
@@ -91,6 +92,15 @@ def vocabulary(name: str) -> Vocabulary:
     return Vocabulary(tokens, controls)
 
 
+def knowing(name: str, *texts: bytes) -> Vocabulary:
+    """Give the small vocabulary of a dialect with some tokens more, before its control tokens."""
+    found = vocabulary(name)
+    added = [text for text in texts if text not in found.texts]
+    tokens, first = [*found.texts], min(found.controls.values())
+    tokens[first:first] = added
+    return Vocabulary(tokens, {each: at + len(added) for each, at in found.controls.items()})
+
+
 @cache
 def served(name: str) -> enforcer.Enforcer:
     """Give the enforcer of a dialect over its small vocabulary."""
@@ -112,10 +122,7 @@ def opening(name: str) -> list[int]:
 
 
 CLOSED = {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": False}
-TOOLS = [
-    {"type": "function", "function": {"name": name, "parameters": CLOSED}}
-    for name in ("get", "get_weather", "a")
-]
+TOOLS = [tool(name, CLOSED) for name in ("get", "get_weather", "a")]
 
 
 def at(

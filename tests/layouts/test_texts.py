@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 
 from enforcer.layouts import Trim
 from enforcer.layouts.tagged_text import trimmed
-from enforcer.layouts.texts import (
-    Readable,
-    avoiding,
-    holding,
-    keys,
-    trimming,
-    without,
-    written_key,
-)
+from enforcer.layouts.texts import Readable, avoiding, holding, keys, trimming, without, written_key
 from enforcer.regex import (
     ANY,
     both,
@@ -38,18 +30,9 @@ if TYPE_CHECKING:
 
 
 LANGUAGES = [
-    ANY,
-    length(0, 0),
-    length(0, 1),
-    length(1, 1),
-    length(2, 3),
-    length(2, None),
-    parse("^x"),
-    parse("^\\n?x*$"),
-    literal("x"),
-    either(literal("\n"), literal("")),
+    *(ANY, length(0, 0), length(0, 1), length(1, 1), length(2, 3), length(2, None), parse("^x")),
+    *(parse("^\\n?x*$"), literal("x"), either(literal("\n"), literal("")), inverse(parse("x"))),
     both(ANY, inverse(literal("\n"))),
-    inverse(parse("x")),
 ]
 STOPS = ("</p>", "<{_}q{_}>")
 

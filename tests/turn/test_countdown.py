@@ -21,6 +21,7 @@ from tests.budget_cases import (
     drawn,
     least_budget,
     leave,
+    needed,
     of,
     served,
     shortest,
@@ -59,11 +60,15 @@ def test_whatever_is_drawn_a_demanded_call_ends_in_time(schema: str, seed: int) 
     budget = need + [0, 1, 40][seed]
     tail = random.choice(["", "<think>", "Well, "])
     ids = drawn(start(budget, schema=schema, tail=tail), random, budget)
-    turn = served().parse(ids, write(V, HEADER + tail))
+    assert_calls_are_whole(ids, write(V, HEADER + tail), SCHEMAS[schema])
+
+
+def assert_calls_are_whole(ids: list[int], prompt: list[int], schema: dict[str, Any]) -> None:
+    turn = served().parse(ids, prompt)
     assert turn.ended
     assert turn.calls
     for found in turn.calls:
-        jsonschema.Draft202012Validator(SCHEMAS[schema]).validate(json.loads(found.arguments))
+        jsonschema.Draft202012Validator(schema).validate(json.loads(found.arguments))
 
 
 PATTERNS = [
@@ -115,20 +120,15 @@ def test_whatever_names_are_needed_every_budget_from_the_least_on_is_enough(
     if inner:
         schema = {"type": "object", "properties": {"o": schema}, "required": ["o"]}
     tools, prompt = [tool(schema)], write(V, HEADER)
-    need = 0
     try:
-        served().matcher(tools, "required", prompt_ids=prompt, budget=0)
-    except BudgetTooSmall as error:
-        need = int(error.reason.split(" takes ")[1].split()[0])
+        need = needed(
+            lambda budget: served().matcher(tools, "required", prompt_ids=prompt, budget=budget)
+        )
     except UnsupportedSchema:
         assume(False)
     for budget in (need, need + 1, need + 2, need + extra):
         found = served().matcher(tools, "required", prompt_ids=prompt, budget=budget)
-        turn = served().parse(drawn(found, Random(seed), budget), prompt)
-        assert turn.ended
-        assert turn.calls
-        for each in turn.calls:
-            jsonschema.Draft202012Validator(schema).validate(json.loads(each.arguments))
+        assert_calls_are_whole(drawn(found, Random(seed), budget), prompt, schema)
 
 
 BEGUN = "<|tool_calls_section_begin|><|tool_call_begin|>"
@@ -166,9 +166,7 @@ def test_an_end_that_one_id_makes_short_is_not_left_for_one_that_takes_many(seed
     def begun(budget: int) -> Matcher:
         return served.matcher([tool(schema)], "required", False, budget=budget)
 
-    with pytest.raises(BudgetTooSmall) as caught:
-        begun(0)
-    need = int(caught.value.reason.split(" takes ")[1].split()[0])
+    need = needed(begun)
     opened = f"{ARGUMENTS}{{"
     for extra in (4, 8, 20, 40, 60):
         found = begun(need + extra)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -35,14 +36,12 @@ from tests.vocabularies import feed, legal, write
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.toys import Failing
 
-
-def failing(after: int, *where: str) -> dict[str, Callable[..., Any]]:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, after=after, where=frozenset(where))
-
-    return {"get": start}
+def failing(
+    after: int, *where: str, error: BaseException | None = None
+) -> dict[str, Callable[..., Any]]:
+    given: dict[str, Any] = {} if error is None else {"error": error}
+    return {"get": partial(toys.Failing, V, TEXTS, after=after, where=frozenset(where), **given)}
 
 
 def broken() -> None:
@@ -136,10 +135,7 @@ ERRORS = [
 def test_whatever_the_engine_raises_ends_this_turn_alone(
     error: Any, where: str, after: int
 ) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, after=after, where=frozenset({where}), error=error)
-
-    found, other = at(OPENED, arguments={"get": start}), at(OPENED)
+    found, other = at(OPENED, arguments=failing(after, where, error=error)), at(OPENED)
     ids = [byte(char) for char in '{"a": 1}']
     for token_id in ids[:after]:
         feed(found, [token_id])
@@ -162,10 +158,7 @@ def test_whatever_the_engine_raises_ends_this_turn_alone(
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 def test_what_cannot_be_taken_back_closes_the_gate(error: Any) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, where=frozenset({"rollback"}), error=error)
-
-    found = at(OPENED + '{"a', arguments={"get": start})
+    found = at(OPENED + '{"a', arguments=failing(0, "rollback", error=error))
     before = found.accepted
     found.rollback(1)
     assert found.accepted == before - 1
@@ -180,10 +173,7 @@ def test_what_cannot_be_taken_back_closes_the_gate(error: Any) -> None:
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 def test_a_draft_that_fails_is_illegal_and_the_turn_goes_on_where_that_is_safe(error: Any) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, after=2, where=frozenset({"accept"}), error=error)
-
-    found = at(OPENED + "{", arguments={"get": start})
+    found = at(OPENED + "{", arguments=failing(2, "accept", error=error))
     assert found.validate([byte('"'), byte("a")]) == 1
     unknown = not isinstance(error, EnforcerError)
     assert (found.failure is not None) == unknown
@@ -209,11 +199,8 @@ def test_whatever_starting_raises_closes_the_gate(error: Any) -> None:
 def test_what_ends_the_process_is_no_failure_of_a_turn(
     error: KeyboardInterrupt | SystemExit,
 ) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, where=frozenset({"fill"}), error=error)
-
     with pytest.raises(type(error)):
-        legal(at(OPENED, arguments={"get": start}))
+        legal(at(OPENED, arguments=failing(0, "fill", error=error)))
 
 
 def test_a_host_may_close_the_gate() -> None:

@@ -16,6 +16,7 @@ from enforcer.turn.envelope import Due
 from enforcer.turn.lexer import BLANK_BYTES
 from enforcer.turn.matcher import Matcher
 from tests import toys
+from tests.support import cases
 from tests.turn.known import (
     ARGUMENTS,
     BEGIN,
@@ -199,29 +200,7 @@ def test_a_wrong_header_is_never_complete(wrong: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "stray"),
-    [
-        ("Hello", "<|tool_call_begin|>"),
-        ("Hello", "<|tool_call_end|>"),
-        ("Hello", "<|im_user|>"),
-        ("Hello", "<think>"),
-        ("", "</think>"),
-        ("Hello", "[PAD]"),
-        ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
-        ("<|tool_calls_section_begin|>", "<|im_end|>"),
-        ("<|tool_calls_section_begin|>", "a"),
-        ("<|tool_calls_section_begin|><|tool_call_begin|>functions.", "<|tool_call_end|>"),
-        ("<|tool_calls_section_begin|><|tool_call_begin|>", "<|tool_call_argument_begin|>"),
-        (OPENED + '{"a', "<|tool_call_end|>"),
-        (OPENED + '{"a', "<|im_end|>"),
-        (OPENED + '{"a": 1}', "<|im_end|>"),
-        ("<|tool_calls_section_begin|>" + call("get", 0, "{}"), "\n"),
-        ("<|tool_calls_section_begin|>" + call("get", 0, "{}"), "<|im_end|>"),
-        (section(call("get", 0, "{}")).removesuffix("<|im_end|>"), "a"),
-        (section(call("get", 0, "{}")).removesuffix("<|im_end|>"), "<|tool_calls_section_begin|>"),
-        ("Hello<|im_end|>", "a"),
-        ("Hello<|im_end|>", "<|tool_calls_section_begin|>"),
-    ],
+    ("text", "stray"), cases.params("turn/cases/kimi_k2.toml", "text, stray", "stray")
 )
 def test_stray_ids_are_refused_and_change_nothing(text: str, stray: str) -> None:
     found = at(text)
@@ -337,31 +316,15 @@ def test_no_more_calls_than_permitted(most: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prompt", "expected"),
-    [
-        (None, TEXT | {BEGIN}),
-        ("", TEXT | {BEGIN}),
-        ("no header at all", TEXT | {BEGIN}),
-        (HEADER.removesuffix("<|im_assistant|>assistant<|im_middle|>"), TEXT | {BEGIN}),
-        (HEADER, TEXT | {THINK, BEGIN}),
-        (HEADER + "<think>", TEXT | {THOUGHT, BEGIN}),
-        (HEADER + "<think>so far", TEXT | {THOUGHT, BEGIN}),
-        (HEADER + "<think></think>", TEXT | {BEGIN}),
-        (HEADER + "content continued", TEXT | {BEGIN} | STOP),
-        # A think of an earlier turn is none of this one's.
-        (HEADER + "<think>a</think>b<|im_end|>" + HEADER, TEXT | {THINK, BEGIN}),
-        (HEADER + section(call("get", 0, "{}")) + HEADER, TEXT | {THINK, BEGIN}),
-        # Another role's turn is not the model's.
-        (HEADER + "<think>" + "<|im_user|>x<|im_middle|>", TEXT | {BEGIN}),
-        (HEADER + "<|tool_calls_section_begin|>", {CALL}),
-        (HEADER + "<|tool_calls_section_begin|>" + call("get", 0, "{}"), {CALL, END}),
-        (HEADER + "Bye.<|im_end|>", STOP),
-        (HEADER + "Bye.<|im_end|>\n", TEXT | {BEGIN}),
-    ],
+    ("prompt", "expected"), cases.params("turn/cases/kimi_k2.toml", "prompt, legal", "prompt")
 )
-def test_the_turn_starts_where_the_prompt_leaves_it(prompt: str | None, expected: set[int]) -> None:
-    found = matcher(prompt_ids=None if prompt is None else write(V, prompt))
-    assert legal(found) == expected
+def test_the_turn_starts_where_the_prompt_leaves_it(
+    prompt: str | None, expected: list[str]
+) -> None:
+    found = matcher(prompt_ids=None if prompt is None else write(V, prompt.replace("{H}", HEADER)))
+    named: dict[str, set[int]] = {"TEXT": TEXT, "STOP": STOP, "BEGIN": {BEGIN}, "END": {END}}
+    named |= {"CALL": {CALL}, "THINK": {THINK}, "THOUGHT": {THOUGHT}}
+    assert legal(found) == set().union(*map(named.__getitem__, expected))
     assert found.accepted == 0
 
 
