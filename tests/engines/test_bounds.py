@@ -14,6 +14,7 @@ from enforcer.machine.grammar import MachineGrammar
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import compile_schema
 from tests.engine_cases import closed
+from tests.support import cases
 from tests.support.machine import mask
 from tests.vocabularies import kimi
 
@@ -111,14 +112,7 @@ def test_a_grammar_that_no_text_fits_is_refused(engine: ArgumentEngine) -> None:
 
 
 @pytest.mark.parametrize(
-    ("source", "begun"),
-    [
-        ('start: "a" T\nT: /b/ & /c/', "'a'"),
-        (r"start: /a/ /[^\s\S]/", "'a?'"),
-        ('start: "a" %json {"$ref": "#"}', "'a'"),
-        ('start: "a" <|im_end|> "b"', "'a'"),
-        ('start: "x" (/[a-z]/ "." <|tool_call_begin|>)+', r"'x\S*\.'"),
-    ],
+    ("source", "begun"), cases.params("engines/cases/grammars.toml", "source, begun", "nowhere")
 )
 def test_a_grammar_that_leads_nowhere_is_refused_with_the_text_that_does(
     engine: ArgumentEngine, source: str, begun: str
@@ -129,14 +123,7 @@ def test_a_grammar_that_leads_nowhere_is_refused_with_the_text_that_does(
 
 
 @pytest.mark.parametrize(
-    ("kind", "source"),
-    [
-        ("grammar", 'root ::= "a" root | "b"'),
-        ("grammar", 'start: t ("+" t)*\nt: /[0-9]+/ | "(" start ")"'),
-        ("grammar", 'start: %json {"type": "object"}'),
-        ("regex", r"^[a-z]+@(?:x|y)\.com$"),
-        ("choice", '["yes", "no"]'),
-    ],
+    ("kind", "source"), cases.params("engines/cases/grammars.toml", "kind, source", "somewhere")
 )
 def test_formats_that_lead_somewhere_pass(engine: ArgumentEngine, kind: str, source: str) -> None:
     engine.check(ResponseFormat(FormatKind(kind), source))

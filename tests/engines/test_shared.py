@@ -18,11 +18,11 @@ from enforcer.request.response_format import FormatKind, parse
 from enforcer.schema import compile_schema
 from tests import vocabularies
 from tests.engine_cases import CASES, Case, closed, spellings
+from tests.support import cases
 from tests.support.machine import agreed, legal, mask
 
 if TYPE_CHECKING:
     from enforcer.engines import ArgumentEngine, CompiledGrammar
-    from enforcer.request.response_format import ResponseFormat
     from enforcer.vocabulary import Vocabulary
 
 
@@ -252,27 +252,12 @@ def test_numbers_none_of_which_have_one_of_the_signs(engine: str, numbers: dict[
         assert not reads(grammar, text), text
 
 
-def format_of(**fields: Any) -> ResponseFormat:
-    wanted = parse(fields)
-    assert wanted is not None
-    return wanted
-
-
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    ("wanted", "texts"),
-    [
-        (format_of(type="choice", choice=["a", "abc"]), ("a", "ab", "abc", "abca", "")),
-        (format_of(type="choice", choice=["", "\0", "\1\2"]), ("", "\0", "\1", "\1\1", "\1\2")),
-        (format_of(type="regex", regex=r"1(\.5)?"), ("1", "1.", "1.5", "1.55", "5")),
-        (format_of(type="regex", regex=r"[^\n]+"), ("a", "ab", "a\n", "é\0\1", "\1\1", "\2", "")),
-        (format_of(type="regex", regex="(?:a|ab)(?:c|bcd)?"), ("a", "ac", "abcd", "abbcd", "abb")),
-    ],
-    ids=str,
+    ("fields", "texts"), cases.params("engines/cases/shared.toml", "wanted, texts", "formats")
 )
-def test_a_text_may_begin_another(
-    engine: str, wanted: ResponseFormat, texts: tuple[str, ...]
-) -> None:
+def test_a_text_may_begin_another(engine: str, fields: dict[str, Any], texts: list[str]) -> None:
+    wanted = parse(fields)
     grammar = engine_of(engine).compile(wanted)
 
     def fits(text: str) -> bool:
@@ -288,16 +273,10 @@ def test_a_text_may_begin_another(
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("schema", "valid", "invalid"),
-    [
-        ({"enum": [1, 100]}, ("1", "100", "1.0", "100.0"), ("10", "1000", "1.00001")),
-        ({"type": "number"}, ("1", "1.5", "-0", "1e5", "0.25"), ("1.", "-", "01", "1.5.5")),
-        ({"type": "integer", "minimum": 5}, ("5", "50", "512"), ("4", "05")),
-        ({"type": ["null", "string"], "maxLength": 2}, ("null", '""', '"ab"'), ('"abc"', "nul")),
-    ],
-    ids=str,
+    cases.params("engines/cases/shared.toml", "schema, valid, invalid", "values"),
 )
 def test_values_that_are_no_objects(
-    engine: str, schema: object, valid: tuple[str, ...], invalid: tuple[str, ...]
+    engine: str, schema: object, valid: list[str], invalid: list[str]
 ) -> None:
     grammar = engine_of(engine).compile(compile_schema(schema))
     assert [text for text in valid if not reads(grammar, text)] == []

@@ -19,7 +19,7 @@ from tests.support import cases
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from bench.formats.writers import Call, Turn
+    from bench.formats.writers import Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,14 +126,6 @@ REFUSED: Mapping[tuple[str, str], str] = {
     for name, texts in TEXTS.items()
     for text in texts
     if text.refused
-}
-
-# What we read otherwise than stock does: the calls, and why.
-OTHERWISE: Mapping[tuple[str, str], tuple[tuple[Call, ...], str]] = {
-    ("llama3_json", "text before"): (
-        (),
-        "calls begin where the turn does; streamed, vLLM takes this for text, too",
-    )
 }
 
 

@@ -1,6 +1,6 @@
 """Dialects permit what models of their format write, and read it as it was meant.
 
-And what stock vLLM takes for right beyond that, unless `deviations` says why not.
+And what stock vLLM takes for right beyond that, unless `tolerances` says why not.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import pytest
 
 from bench.formats import writers
 from bench.formats.catalogue import ROWS
-from tests.formats import deviations, ours, vocabularies
+from tests.formats import ours, vocabularies
 from tests.formats.said import TOOLS, meant, plain, turns, values
 from tests.formats.tolerances import TEXTS
 
@@ -26,7 +26,6 @@ EVERY = [
     pytest.param(name, text, id=f"{name}-{text.what}")
     for name, texts in TEXTS.items()
     for text in texts
-    if (name, text.what) not in deviations.OTHERWISE
 ]
 
 
@@ -50,17 +49,8 @@ def test_what_stock_vllm_takes_for_right_is_legal_unless_it_is_refused(
     is_legal = ours.legal(name, ids, TOOLS) == len(ids)
     assert is_legal == (not text.refused)
     if is_legal:
-        assert plain(ours.read(name, ids, TOOLS))[0] == values(text.meant)
-
-
-@pytest.mark.parametrize(("name", "what"), deviations.OTHERWISE)
-def test_what_is_read_otherwise_is(name: str, what: str) -> None:
-    text = next(each for each in TEXTS[name] if each.what == what)
-    ids = vocabularies.ids(name, text.text)
-    assert ours.legal(name, ids, TOOLS) == len(ids)
-    calls, _ = deviations.OTHERWISE[name, what]
-    assert [*calls] != text.meant
-    assert plain(ours.read(name, ids, TOOLS))[0] == values(calls)
+        calls = [] if text.otherwise else values(text.meant)
+        assert plain(ours.read(name, ids, TOOLS))[0] == calls
 
 
 @pytest.mark.parametrize("thinks", [False, True])

@@ -29,6 +29,7 @@ class Text:
         text: markers are spelled, and stand for their tokens.
         calls: a JSON list of names and arguments.
         streams: whether stock reads it so when it is streamed, too.
+        otherwise: the reason why we read no call of it.
         refused: the reason why no dialect of ours permits it.
 
     """
@@ -38,6 +39,7 @@ class Text:
     calls: str = '[["w", {"a": "b"}]]'
     content: str = ""
     streams: bool = True
+    otherwise: str = ""
     refused: str = ""
 
     @property

@@ -68,16 +68,7 @@ def test_rows_are_what_is_accepted_and_no_text_gets_stuck(
 
 @pytest.mark.parametrize(
     ("name", "written", "is_legal"),
-    [
-        ("qwen3_coder", '<parameter=o>{"b": "</parameter', True),
-        ("qwen3_coder", '<parameter=o>{"b": "</parameter>', False),
-        ("qwen3_coder", '<parameter=o>{"b": "< / parameter >', False),
-        ("qwen3_coder", '<parameter=o>{"b": "<\\/parameter>"}</parameter>', True),
-        ("qwen3_coder", '<parameter=o>{"</function>', False),
-        ("kimi_k3", '<|open|>argument key="o" type="object"<|sep|>{"b": "<|close|>', False),
-        ("glm45", "<arg_key>o</arg_key><arg_value>{} </arg_value>", True),
-        ("glm45", "<arg_key>o</arg_key><arg_value>{}</arg_value><arg_key>o</arg_key>", False),
-    ],
+    cases.params("machine/cases/pairs.toml", "format, written, is_legal", "delimiters"),
 )
 def test_delimiters_in_nested_json(name: str, written: str, is_legal: bool) -> None:
     text = begun(name, SCHEMAS["nested"])

@@ -15,23 +15,12 @@ import enforcer
 from enforcer.turn.events import Happening
 from enforcer.turn.lexer import BLANK_BYTES
 from enforcer.turn.parser import Parser
-from tests import vocabularies
+from tests import vocabularies, walks
 from tests.engine_cases import closed
 from tests.support.machine import agreed
 from tests.support.tools import tool
 from tests.vocabularies import call, legal, row_of, split, write
-from tests.walks import (
-    FORMS,
-    OBJECTS,
-    V,
-    examples,
-    instances,
-    requests,
-    schemas,
-    served,
-    step,
-    walk,
-)
+from tests.walks import OBJECTS, V, examples, instances, requests, schemas, served, step, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -89,7 +78,7 @@ def test_whatever_is_sampled_every_call_is_declared_and_valid(
 
 
 @examples(150)
-@given(st.data(), OBJECTS, st.sampled_from(FORMS), SEEDS)
+@given(st.data(), OBJECTS, st.sampled_from(walks.FORMS), SEEDS)
 def test_a_valid_call_in_any_form_and_split_is_accepted_and_read_back(
     data: st.DataObject, schema: dict[str, Any], form: Callable[..., Any], seed: int
 ) -> None:

@@ -30,41 +30,16 @@ for _ in range(50_000):
 CIRCLE: dict[object, object] = {}
 CIRCLE["self"] = CIRCLE
 
-SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=8),
-    st.binary(max_size=4),
-    st.sampled_from(
-        [
-            *("auto", "required", "function", "allowed_tools"),
-            *("<|tool_call_end|>", "\ud800", "$ref"),
-            *(float("nan"), -1, object(), {1, 2}, (), range(3), b"{}", CIRCLE, int, 1j),
-        ]
-    ),
-)
+ODD = [float("nan"), -1, object(), {1, 2}, (), range(3), b"{}", CIRCLE, int, 1j, "\ud800", "$ref"]
+WORDS = ["auto", "required", "function", "allowed_tools", "<|tool_call_end|>"]
+NUMBERS = st.booleans() | st.integers() | st.floats()
+TEXTS = st.text(max_size=8) | st.binary(max_size=4)
+FIELDS = ["type", "function", "name", "parameters", "properties", "enum", "mode", "tools", "role"]
+FIELDS += ["tool_calls", "id", "$ref", "allOf", "not", "items"]
+NAMES = st.sampled_from(FIELDS) | st.text(max_size=3) | st.integers() | st.none()
 GARBAGE = st.recursive(
-    SCALARS,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(
-            st.one_of(
-                st.sampled_from(
-                    [
-                        *("type", "function", "name", "parameters", "properties", "enum", "mode"),
-                        *("tools", "role", "tool_calls", "id", "$ref", "allOf", "not", "items"),
-                    ]
-                ),
-                st.text(max_size=3),
-                st.integers(),
-                st.none(),
-            ),
-            inner,
-            max_size=3,
-        ),
-    ),
+    st.none() | NUMBERS | TEXTS | st.sampled_from([*WORDS, *ODD]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
     max_leaves=8,
 )
 

@@ -15,27 +15,8 @@ from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import Decoder
 from enforcer.layouts.pattern import ID
 from enforcer.schema import Root, compile_schema
-from tests.laid_out import (
-    DECLARED,
-    FORMATS,
-    KEPT,
-    LAID_OUT,
-    bound,
-    coerced,
-    cut,
-    engine,
-    key_is_writable,
-    legal,
-    read,
-    spelled,
-    step,
-    symbols_of_ids,
-    types,
-    vocabulary,
-    walk,
-    write,
-    written_symbols,
-)
+from tests import laid_out
+from tests.laid_out import FORMATS, LAID_OUT, bound, engine, legal, read, step, vocabulary, walk
 from tests.support import cases
 from tests.support.machine import agreed
 from tests.walks import OBJECTS, examples, instances
@@ -46,7 +27,7 @@ if TYPE_CHECKING:
 
 V = vocabulary()
 SEEDS = st.integers(0, 2**32)
-HARD = [*cases.listed("properties/cases/layouts.toml", "hard"), *KEPT]
+HARD = [*cases.listed("properties/cases/layouts.toml", "hard"), *laid_out.KEPT]
 SCHEMAS = st.one_of(st.sampled_from(HARD), OBJECTS)
 KEYS = st.sampled_from(
     ["a", "b", "c", "x1", 'q"', "&amp;", "a<b", "日", "", " s", "from", "_p", "a-b"]
@@ -82,7 +63,7 @@ def test_whatever_is_sampled_is_read_as_valid_arguments(
 ) -> None:
     ids = walk(compiled(name, schema).matcher(), Random(seed))
     assume(ids is not None)
-    text = spelled(ids)
+    text = laid_out.spelled(ids)
     pairs = read(name, text, schema)
     declared = [key for key, _ in pairs if key in schema.get("properties", ())]
     assert len(set(declared)) == len(declared), text
@@ -90,13 +71,13 @@ def test_whatever_is_sampled_is_read_as_valid_arguments(
     if name not in LAID_OUT:
         return
     decoder = Decoder(bound(name), schema)
-    said = decoder.feed(symbols_of_ids(ids)) + decoder.finish()
+    said = decoder.feed(laid_out.symbols_of_ids(ids)) + decoder.finish()
     assert json.loads(said) == dict(pairs), text
 
 
 def is_read_back(name: str, value: dict[str, Any], text: str, schema: dict[str, Any]) -> bool:
     """Tell whether vLLM's parser reads what was written, the very types included."""
-    if not all(key_is_writable(name, key) for key in value):
+    if not all(laid_out.key_is_writable(name, key) for key in value):
         return False
     if any(each in str(part) for part in value.values() for each in bound(name).avoided):
         return False
@@ -108,12 +89,12 @@ def is_read_back(name: str, value: dict[str, Any], text: str, schema: dict[str, 
         return False
     # Strings that may be JSON are left out where they would be read as such (see `texts`).
     properties = schema.get("properties", {})
-    return name not in DECLARED or not any(
+    return name not in laid_out.DECLARED or not any(
         isinstance(each, str)
         and each.lstrip()[:1] in ("[", "{", '"')
         and (
-            types(properties.get(key)) & {"object", "array"}
-            or "string" not in types(properties.get(key))
+            laid_out.types(properties.get(key)) & {"object", "array"}
+            or "string" not in laid_out.types(properties.get(key))
         )
         for key, each in value.items()
         if key in properties
@@ -131,12 +112,12 @@ def test_a_valid_instance_that_is_read_back_is_accepted_in_any_split(
         drawn = [INSTANCES]
     value = data.draw(st.one_of(drawn))
     assume(jsonschema.Draft202012Validator(schema).is_valid(value))
-    text = write(name, value, Random(seed))
+    text = laid_out.write(name, value, Random(seed))
     assume(is_read_back(name, value, text, schema))
     matcher, random = compiled(name, schema).matcher(), Random(seed)
-    ids = cut(written_symbols(name, value, seed), random)
+    ids = laid_out.cut(laid_out.written_symbols(name, value, seed), random)
     for at, token_id in enumerate(ids):
-        assert matcher.accept(token_id), (text, spelled(ids[:at]))
+        assert matcher.accept(token_id), (text, laid_out.spelled(ids[:at]))
     assert matcher.is_accepting(), text
     if bound(name).scan().ends or name != "glm45":
         assert not legal(matcher), text
@@ -191,7 +172,7 @@ def test_a_scan_goes_along_with_the_masks_and_is_complete_where_they_are(
             break
         token_id = step(allowed, random, 0.2 + at / 60)
         matcher.accept(token_id)
-        for symbol in symbols_of_ids([token_id]):
+        for symbol in laid_out.symbols_of_ids([token_id]):
             scan = scan.after(symbol)
             assert scan is not None
 
@@ -202,7 +183,7 @@ def test_any_split_of_a_text_is_decoded_alike(name: str, schema: dict[str, Any],
     random = Random(seed)
     ids = walk(compiled(name, schema).matcher(), random)
     assume(ids is not None)
-    found = symbols_of_ids(ids)
+    found = laid_out.symbols_of_ids(ids)
     whole = Decoder(bound(name), schema)
     expected = whole.feed(found) + whole.finish()
     pieces, at = Decoder(bound(name), schema), 0
@@ -215,7 +196,7 @@ def test_any_split_of_a_text_is_decoded_alike(name: str, schema: dict[str, Any],
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DECLARED)
+@pytest.mark.parametrize("name", laid_out.DECLARED)
 @example(text="1_0", types=["integer", "string"])
 @given(text=st.one_of(st.text(max_size=5), SCALARS.filter(lambda x: isinstance(x, str))),
        types=st.lists(st.sampled_from(
@@ -226,11 +207,11 @@ def test_a_raw_text_is_legal_only_if_it_is_read_as_something_valid(
 ) -> None:
     schema: dict[str, Any] = {"properties": {"a": {"type": types}}, "required": ["a"]}
     assume(not any(each in text for each in bound(name).avoided))
-    value = coerced(text, schema["properties"]["a"])
+    value = laid_out.coerced(text, schema["properties"]["a"])
     matcher = engine().compile(compile_schema(schema, root=Root.OBJECT), bound(name)).matcher()
     taken = all(
         matcher.accept(each if each < ID else each - ID)
-        for each in written_symbols(name, {"a": text}, 0)
+        for each in laid_out.written_symbols(name, {"a": text}, 0)
     )
     valid = jsonschema.Draft202012Validator(schema).is_valid({"a": value})
     assert valid or not (taken and matcher.is_accepting())

@@ -14,20 +14,8 @@ from hypothesis import strategies as st
 import enforcer
 from enforcer.errors import BudgetTooSmall, UnsupportedSchema
 from enforcer.schema import Root
-from tests.budget_cases import (
-    HEADER,
-    SCHEMAS,
-    V,
-    drawn,
-    least_budget,
-    leave,
-    needed,
-    of,
-    served,
-    shortest,
-    start,
-    tool,
-)
+from tests import budget_cases
+from tests.budget_cases import HEADER, SCHEMAS, V, needed, of, served, start, tool
 from tests.vocabularies import feed, legal, write
 from tests.walks import examples
 
@@ -43,9 +31,9 @@ def test_text_that_has_a_format_ends_in_time(schema: str) -> None:
     with pytest.raises(BudgetTooSmall):
         served().matcher([], None, response_format=wanted, budget=1)
     for extra in (0, 20):
-        need = shortest(SCHEMAS[schema], Root.ANY) + 1
+        need = budget_cases.shortest(SCHEMAS[schema], Root.ANY) + 1
         found = served().matcher([], None, response_format=wanted, budget=int(need) + extra)
-        ids = drawn(found, random, int(need) + extra)
+        ids = budget_cases.drawn(found, random, int(need) + extra)
         turn = served().parse(ids)
         assert turn.ended
         jsonschema.Draft202012Validator(SCHEMAS[schema]).validate(json.loads(turn.content))
@@ -56,10 +44,10 @@ def test_text_that_has_a_format_ends_in_time(schema: str) -> None:
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_whatever_is_drawn_a_demanded_call_ends_in_time(schema: str, seed: int) -> None:
     random = Random(f"{schema} {seed}")
-    need = least_budget(schema=schema)
+    need = budget_cases.least_budget(schema=schema)
     budget = need + [0, 1, 40][seed]
     tail = random.choice(["", "<think>", "Well, "])
-    ids = drawn(start(budget, schema=schema, tail=tail), random, budget)
+    ids = budget_cases.drawn(start(budget, schema=schema, tail=tail), random, budget)
     assert_calls_are_whole(ids, write(V, HEADER + tail), SCHEMAS[schema])
 
 
@@ -128,7 +116,7 @@ def test_whatever_names_are_needed_every_budget_from_the_least_on_is_enough(
         assume(False)
     for budget in (need, need + 1, need + 2, need + extra):
         found = served().matcher(tools, "required", prompt_ids=prompt, budget=budget)
-        assert_calls_are_whole(drawn(found, Random(seed), budget), prompt, schema)
+        assert_calls_are_whole(budget_cases.drawn(found, Random(seed), budget), prompt, schema)
 
 
 BEGUN = "<|tool_calls_section_begin|><|tool_call_begin|>"
@@ -151,7 +139,7 @@ def test_the_mask_has_what_accept_takes_however_many_ids_are_left(text: str, cho
     found = start(1000, choice=choice)
     feed(found, ids)
     for left in (*range(1, 100), 130, 400):
-        leave(found, len(ids) + left)
+        budget_cases.leave(found, len(ids) + left)
         assert legal(found) == {i for i in range(V.size) if found.validate([i])}, left
 
 

@@ -12,6 +12,7 @@ from enforcer.request.tools import parse
 from enforcer.turn.reader import TokenReader
 from tests.dialect_cases import CLOSED, TOOLS, at, knowing, opening, served, vocabulary
 from tests.engine_cases import closed
+from tests.support import cases
 from tests.support.tools import tool
 from tests.vocabularies import feed, legal, row_of, write
 
@@ -227,23 +228,8 @@ def broken(matcher: Matcher, only: set[str]) -> Matcher:
     return matcher
 
 
-K3_CALL = (
-    '<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool="get" index="1"<|sep|>'
-    "<|close|>call<|sep|>"
-)
-
-
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("glm45", "<tool_call>get</tool_call>"),
-        ("glm45", "<tool_call>get\n</tool_call>"),
-        ("mistral", "[TOOL_CALLS]get{}"),
-        ("hermes", '<tool_call>{"name": "get", "arguments": {}}</tool_call>'),
-        ("pythonic", "[get()]"),
-        ("qwen3_coder", "<tool_call><function=get></function></tool_call>"),
-        ("kimi_k3", K3_CALL),
-    ],
+    ("name", "text"), cases.params("turn/cases/whole_calls.toml", "format, text")
 )
 def test_arguments_that_cannot_be_followed_are_no_call(name: str, text: str) -> None:
     matcher = broken(served(name).matcher(TOOLS), {"get"})

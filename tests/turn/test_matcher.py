@@ -33,7 +33,6 @@ from tests.turn.known import (
     THOUGHT,
     V,
     at,
-    byte,
     matcher,
 )
 from tests.vocabularies import call, feed, legal, row_of, section, write
@@ -141,7 +140,7 @@ def end_is_near(found: Matcher) -> None:
     steps = 0
     while found.state != "END":
         ids = legal(found)
-        closing = [STOP & ids, {THOUGHT, END, CALL_END, ARGUMENTS} & ids, {byte("x")} & ids, ids]
+        closing = [STOP & ids, {THOUGHT, END, CALL_END, ARGUMENTS} & ids, {ord("x")} & ids, ids]
         feed(found, [min(next(some for some in closing if some))])
         steps += 1
         assert steps < 60
@@ -185,14 +184,7 @@ def test_the_index_grows_with_each_call() -> None:
     feed(matcher(first=7), write(V, text))
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        *("functions.get:1", "functions.get:00", "functions.get:10", "functions.get:-1"),
-        *("functions.get", "get:0", "functions.get :0", "functions.other:0", "functions.get:0 "),
-        "functions.get:" + "1" * 60,
-    ],
-)
+@pytest.mark.parametrize("wrong", cases.load("turn/cases/headers.toml")["wrong"])
 def test_a_wrong_header_is_never_complete(wrong: str) -> None:
     ids = write(V, f"<|tool_calls_section_begin|><|tool_call_begin|>{wrong}")
     ids.append(ARGUMENTS)
@@ -245,7 +237,7 @@ def test_a_demanded_call_leaves_room_for_some_text_only() -> None:
     found = matcher(due=Due.CALL, preamble=3)
     for _ in range(3):
         assert legal(found) == TEXT | {BEGIN}
-        feed(found, [byte("x")])
+        feed(found, [ord("x")])
     assert legal(found) == {BEGIN}
     feed(found, write(V, "<|tool_calls_section_begin|>" + call("get", 0, "{}")))
     assert legal(found) == {CALL, END}
@@ -256,7 +248,7 @@ def test_a_demanded_call_leaves_the_think_free() -> None:
         found = matcher(due=Due.CALL, preamble=preamble, prompt_ids=write(V, HEADER + "<think>"))
         for _ in range(10):
             assert legal(found) == TEXT | {THOUGHT, BEGIN}
-            feed(found, [byte("x")])
+            feed(found, [ord("x")])
         feed(found, [THOUGHT])
         assert legal(found) == (TEXT if preamble else BLANK) | {BEGIN}
 
@@ -266,7 +258,7 @@ def test_white_space_before_a_demanded_call_is_no_text_and_ends_too() -> None:
     assert legal(found) >= BLANK | {BEGIN}
     assert legal(found).isdisjoint(TEXT - BLANK)
     for _ in range(8):
-        feed(found, [byte("\n")])
+        feed(found, [ord("\n")])
     assert legal(found) == {BEGIN}
 
 
@@ -293,16 +285,16 @@ def test_what_the_prompt_has_said_before_a_demanded_call_does_not_count() -> Non
     prompt = write(V, HEADER + "Let me see, then.")
     found = matcher(due=Due.CALL, preamble=1, prompt_ids=prompt)
     assert legal(found) == TEXT | {BEGIN}
-    feed(found, [byte("x")])
+    feed(found, [ord("x")])
     assert legal(found) == {BEGIN}
 
 
 def test_rolling_back_gives_the_room_for_text_back() -> None:
     found = matcher(due=Due.CALL, preamble=2)
-    feed(found, [byte("x")] * 2)
+    feed(found, [ord("x")] * 2)
     found.rollback(1)
     assert legal(found) == TEXT | {BEGIN}
-    feed(found, [byte("y")])
+    feed(found, [ord("y")])
     assert legal(found) == {BEGIN}
 
 
