@@ -53,7 +53,7 @@ def _read() -> dict[str, tuple[Text, ...]]:
     python = found.pop("python")
     for name in ("pythonic", "llama4_pythonic"):
         ended = [{**each, "text": each["text"] + FORMATS[name].end} for each in python]
-        found[name] = [*ended, *found.get(name, ())]
+        found[name] = [*ended, *found.pop(name, ())]
     return {name: tuple(Text(**each) for each in texts) for name, texts in found.items()}
 
 
