@@ -58,12 +58,10 @@ def step(text: kernel.TextMatcher, random: Random, hurry: float) -> int | None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*FORMATS, *range(len(ODD))])
 @pytest.mark.parametrize("schema", SCHEMAS)
-@pytest.mark.parametrize("seed", range(4))
-def test_rows_are_what_is_accepted_and_no_text_gets_stuck(
-    name: str | int, schema: str, seed: int
-) -> None:
-    text = begun(name, SCHEMAS[schema])
-    agree_along_a_walk(text, vocabulary(), Random(seed), lambda data: data[:1] in b'<"}]>\n|')
+def test_rows_are_what_is_accepted_and_no_text_gets_stuck(name: str | int, schema: str) -> None:
+    for seed in range(9):
+        text = begun(name, SCHEMAS[schema])
+        agree_along_a_walk(text, vocabulary(), Random(seed), lambda data: data[:1] in b'<"}]>\n|')
 
 
 @pytest.mark.parametrize(

@@ -75,9 +75,9 @@ def begun(name: str) -> kernel.TextMatcher:
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-@pytest.mark.parametrize("seed", range(6))
-def test_a_row_has_exactly_the_ids_that_are_accepted(name: str, seed: int) -> None:
-    agree_along_a_walk(begun(name), vocabulary(), Random(seed), lambda _: True)
+def test_a_row_has_exactly_the_ids_that_are_accepted(name: str) -> None:
+    for seed in range(6):
+        agree_along_a_walk(begun(name), vocabulary(), Random(seed), lambda _: True)
 
 
 @pytest.mark.parametrize("name", [name for name in LANGUAGES if "marker" not in name])
