@@ -4,6 +4,7 @@ Owns: those schemas, an enforcer that finishes within a budget, and drawing a tu
 Must not know: how the shortest end is found.
 """
 
+from collections.abc import Callable
 from functools import cache
 from random import Random
 from typing import Any
@@ -78,8 +79,13 @@ def leave(matcher: Matcher, total: int) -> None:
 
 
 def least_budget(**how: Any) -> int:
+    return needed(lambda budget: start(budget, **how))
+
+
+def needed(begun: Callable[[int], object]) -> int:
+    """Return the least budget by what the refusal of none says."""
     with pytest.raises(BudgetTooSmall) as caught:
-        start(0, **how)
+        begun(0)
     return int(caught.value.reason.split(" takes ")[1].split()[0])
 
 

@@ -35,6 +35,15 @@ def vocabulary(name: str) -> Vocabulary:
     return Vocabulary(tokens, controls)
 
 
+def knowing(name: str, *texts: bytes) -> Vocabulary:
+    """Give the small vocabulary of a dialect with some tokens more, before its control tokens."""
+    found = vocabulary(name)
+    added = [text for text in texts if text not in found.texts]
+    tokens, first = [*found.texts], min(found.controls.values())
+    tokens[first:first] = added
+    return Vocabulary(tokens, {each: at + len(added) for each, at in found.controls.items()})
+
+
 @cache
 def served(name: str) -> enforcer.Enforcer:
     """Give the enforcer of a dialect over its small vocabulary."""

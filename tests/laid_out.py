@@ -22,7 +22,7 @@ from enforcer.layouts import BoundLayout, Layout
 from enforcer.layouts.pattern import ID, symbols
 from enforcer.vocabulary import Vocabulary
 from tests.support.cases import load
-from tests.vocabularies import bits
+from tests.vocabularies import bits, split
 
 K3_MARKERS = ("<|open|>", "<|close|>", "<|sep|>")
 GLM_MARKERS = ("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
@@ -41,6 +41,7 @@ TEXTS = st.one_of(
     st.text("0123456789+-._eE \n", max_size=6),
     st.sampled_from(["null", "NULL", "True", " false ", "1", '{"a": 1}', "[1e999]", "1e999", "٣"]),
 )
+_ENDS = (b"<", b'"', b")", b"'", b"}", b"]", b">", b"\n", b"/")
 _MARK = "\ue000"  # stands for a "<" until markers have been found
 
 # Beside the bytes: tokens that cross the borders of keys, values, and what is around them.
@@ -87,6 +88,40 @@ def symbols_of_ids(ids: list[int]) -> list[int]:
 def spelled(ids: list[int]) -> str:
     """Give the text of ids, the markers spelled, as vLLM's parsers see it."""
     return vocabulary().decode(ids).decode()
+
+
+def cut(found: list[int], random: Random) -> list[int]:
+    """Give token ids of symbols; runs of bytes are split at random."""
+    ids: list[int] = []
+    run = bytearray()
+    for symbol in [*found, ID]:
+        if symbol < ID:
+            run.append(symbol)
+            continue
+        ids += [*split(random.choice, vocabulary(), bytes(run)), symbol - ID]
+        run.clear()
+    return ids[:-1]
+
+
+def walk(matcher: Any, random: Random, most: int = 250) -> list[int] | None:
+    """Sample a text to its end; None if it is long. Fails where a beginning has no end."""
+    ids: list[int] = []
+    while len(ids) < most:
+        allowed = sorted(legal(matcher))
+        if matcher.is_accepting() and (not allowed or random.random() < 0.5):
+            return ids
+        assert allowed, f"a dead end after {spelled(ids)!r}"
+        ids.append(step(allowed, random, 0.1 + len(ids) / 60))
+        assert matcher.accept(ids[-1])
+    return None
+
+
+def step(allowed: list[int], random: Random, hurry: float) -> int:
+    """Choose a token id; the more hurry, the rather one that ends something."""
+    ends = [i for i in allowed if vocabulary().token_bytes(i)[:1] in _ENDS]
+    markers = [i for i in allowed if i in vocabulary().control_ids]
+    hurried = random.random() < hurry
+    return random.choice(((markers or ends) if hurried else []) or allowed)
 
 
 def legal(matcher: Any) -> set[int]:

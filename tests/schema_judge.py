@@ -129,6 +129,8 @@ def agree_along_a_walk(
 ) -> None:
     """Assert at each place of a text that the mask is what is accepted, and comes back.
 
+    Where nothing is legal, the text has to be whole.
+
     Args:
         matcher: at its beginning.
         vocabulary: its ids.
@@ -148,6 +150,7 @@ def agree_along_a_walk(
         assert taken == legal
         matcher.fill(again)
         assert bits(again) == legal
+        assert legal or matcher.is_accepting(), "a dead end"
         if not legal:
             break
         some = [i for i in legal if wanted(vocabulary.token_bytes(i))]

@@ -6,14 +6,14 @@ import sys
 from functools import cache
 from random import Random
 
-import numpy as np
 import pytest
 
-from enforcer.engines import ArgumentMatcher, load
+from enforcer.engines import load
 from enforcer.engines.client_grammar import ClientGrammars
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsupportedSchema
 from enforcer.request.response_format import FormatKind, ResponseFormat
-from tests.vocabularies import bits, kimi, small
+from tests.support.machine import agreed, mask
+from tests.vocabularies import kimi, small
 
 _V = small()
 
@@ -39,13 +39,12 @@ def test_rows_are_what_is_accepted_also_after_a_rollback(source: str) -> None:
         random = Random(seed)
         text, ids = grammar.matcher(), list[int]()
         for _ in range(20):
-            row = np.full(_V.words, -1, np.int32)
-            text.fill(row)
+            row = mask(text, _V)
             again = grammar.matcher()
             assert all(map(again.accept, ids))
             assert text.is_accepting() == again.is_accepting()
-            legal = sorted(bits(row))
-            assert legal == [i for i in range(_V.size) if accepts(again, i)]
+            legal = sorted(agreed(again, _V))
+            assert legal == sorted(row)
             if ids and random.random() < 0.3:
                 text.rollback(1)
                 ids.pop()
@@ -54,13 +53,6 @@ def test_rows_are_what_is_accepted_also_after_a_rollback(source: str) -> None:
                 break
             ids.append(random.choice(legal))
             assert text.accept(ids[-1])
-
-
-def accepts(text: ArgumentMatcher, token_id: int) -> bool:
-    taken = text.accept(token_id)
-    if taken:
-        text.rollback(1)
-    return taken
 
 
 @pytest.mark.parametrize(
@@ -74,19 +66,6 @@ def test_a_grammar_that_cannot_be_read_is_the_clients_fault(source: str) -> None
 def test_a_grammar_that_no_text_fits_is_refused() -> None:
     with pytest.raises(InvalidSchema, match=r"no text fits it"):
         grammars().compile("start: start")
-
-
-@pytest.mark.parametrize(
-    ("source", "begun"),
-    [
-        ('start: "a" T\nT: /b/ & /c/', "'a'"),
-        ('start: "a" %json {"$ref": "#"}', "'a'"),
-        ('start: "a" <|im_end|> "b"', "'a'"),
-    ],
-)
-def test_a_grammar_that_leads_nowhere_is_refused_with_the_text(source: str, begun: str) -> None:
-    with pytest.raises(InvalidSchema, match=f"begins with {begun} can be neither"):
-        grammars().check(source)
 
 
 def test_a_grammar_of_which_a_mask_is_too_much_is_refused() -> None:

@@ -12,24 +12,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.layouts.pattern import ID
 from enforcer.schema import Root, compile_schema
 from tests.laid_out import (
     KEPT,
     bound,
+    cut,
     engine,
-    legal,
     read,
     spelled,
     vocabulary,
+    walk,
     written_symbols,
 )
 from tests.schema_judge import agree_along_a_walk
-from tests.vocabularies import split
 from tests.walks import examples
 
 if TYPE_CHECKING:
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.engines import CompiledGrammar
 
 V = vocabulary()
 PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45")
@@ -45,22 +44,6 @@ def compiled(name: str, schema: dict[str, Any]) -> CompiledGrammar:
 def _compiled(name: str, schema: str) -> CompiledGrammar:
     grammar, layout = compile_schema(json.loads(schema), root=Root.OBJECT), bound(name)
     return engine().compile(grammar, layout)
-
-
-def walk(matcher: ArgumentMatcher, random: Random, most: int = 250) -> list[int] | None:
-    """Sample a text to its end, and no beginning without one; None if it is long."""
-    ids: list[int] = []
-    while len(ids) < most:
-        allowed = sorted(legal(matcher))
-        if matcher.is_accepting() and (not allowed or random.random() < 0.5):
-            return ids
-        assert allowed, f"a dead end after {spelled(ids)!r}"
-        markers = [i for i in allowed if i in V.control_ids]
-        ends = [i for i in allowed if V.token_bytes(i)[:1] in _ENDS]
-        hurried = random.random() < 0.1 + len(ids) / 60
-        ids.append(random.choice(((markers or ends) if hurried else []) or allowed))
-        assert matcher.accept(ids[-1])
-    return None
 
 
 @pytest.mark.slow
@@ -89,18 +72,9 @@ def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
 
 def taken(name: str, schema: dict[str, Any], value: dict[str, Any], seed: int) -> bool:
     """Tell whether a text of the value, cut into ids at random, is legal to its end."""
-    matcher, random = compiled(name, schema).matcher(), Random(seed)
-    run = bytearray()
-    for symbol in [*written_symbols(name, value, seed), ID + V.size]:
-        if symbol < ID:
-            run.append(symbol)
-            continue
-        if not all(map(matcher.accept, split(random.choice, V, bytes(run)))):
-            return False
-        run.clear()
-        if symbol < ID + V.size and not matcher.accept(symbol - ID):
-            return False
-    return matcher.is_accepting()
+    matcher = compiled(name, schema).matcher()
+    ids = cut(written_symbols(name, value, seed), Random(seed))
+    return all(map(matcher.accept, ids)) and matcher.is_accepting()
 
 
 @pytest.mark.parametrize("text", ["abcdefg", "a\nb\ncde", "日本日本日本é", "<</para", "ab</arg"])

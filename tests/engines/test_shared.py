@@ -8,7 +8,6 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,33 +18,25 @@ from enforcer.request.response_format import FormatKind, parse
 from enforcer.schema import compile_schema
 from tests import vocabularies
 from tests.engine_cases import CASES, Case, closed, spellings
+from tests.support import cases
+from tests.support.machine import agreed, legal, mask
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
-    from enforcer.request.response_format import ResponseFormat
+    from enforcer.engines import ArgumentEngine, CompiledGrammar
     from enforcer.vocabulary import Vocabulary
 
 
 ENGINES = engines.ENGINES
+V = vocabularies.small()
 PAIRS = [
     pytest.param(engine, case, id=f"{engine}-{case.name}") for engine in ENGINES for case in CASES
 ]
 
 
 @cache
-def engine_of(name: str) -> ArgumentEngine:
+def engine_of(name: str, vocabulary: Vocabulary = V) -> ArgumentEngine:
     try:
-        return engines.load(name, vocabularies.small())
-    except MissingPackage as error:
-        pytest.skip(str(error))
-
-
-@cache
-def kimi_engine_of(name: str) -> ArgumentEngine:
-    try:
-        return engines.load(name, vocabularies.kimi())
+        return engines.load(name, vocabulary)
     except MissingPackage as error:
         pytest.skip(str(error))
 
@@ -67,20 +58,11 @@ def taken(name: str, case: Case) -> CompiledGrammar:
     return grammar
 
 
-def row_of(matcher: ArgumentMatcher, vocabulary: Vocabulary) -> NDArray[np.int32]:
-    row = np.full(vocabulary.words, -1, dtype=np.int32)
-    matcher.fill(row)
-    return row
-
-
-def texts(row: NDArray[np.int32], vocabulary: Vocabulary) -> set[bytes]:
-    """Give the bytes of the legal ids; some bytes have two ids in the small vocabulary."""
-    return {vocabulary.token_bytes(i) for i in vocabularies.bits(row)}
-
-
-def reads(grammar: CompiledGrammar, ids: list[int]) -> bool:
+def reads(grammar: CompiledGrammar, text: str | list[int]) -> bool:
+    """Tell whether a text, or token ids, are accepted and whole."""
     matcher = grammar.matcher()
-    return all(matcher.accept(i) for i in ids) and matcher.is_accepting()
+    ids = V.encode(text) if isinstance(text, str) else text
+    return all(map(matcher.accept, ids)) and matcher.is_accepting()
 
 
 def test_the_default_engine_takes_every_case() -> None:
@@ -102,45 +84,39 @@ def test_outlines_core_takes_the_small_cases() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("engine", "case"), PAIRS)
 def test_instances_in_every_spelling(engine: str, case: Case) -> None:
-    grammar, vocabulary = taken(engine, case), vocabularies.small()
+    grammar = taken(engine, case)
     for value in case.valid:
         for form, text in spellings(value).items():
-            assert reads(grammar, vocabulary.encode(text)), (form, text)
+            assert reads(grammar, text), (form, text)
     for value in case.invalid:
         for form, text in spellings(value).items():
-            assert not reads(grammar, vocabulary.encode(text)), (form, text)
+            assert not reads(grammar, text), (form, text)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("engine", "case"), PAIRS)
 def test_any_split_into_tokens(engine: str, case: Case) -> None:
-    grammar, vocabulary = taken(engine, case), vocabularies.small()
+    grammar = taken(engine, case)
     choose = random.Random(case.name).choice
     for value in case.valid:
         for text in spellings(value).values():
             data = text.encode()
             assert reads(grammar, list(data))
             for _ in range(3):
-                ids = vocabularies.split(choose, vocabulary, data)
-                assert reads(grammar, ids), [vocabulary.token_bytes(i) for i in ids]
+                ids = vocabularies.split(choose, V, data)
+                assert reads(grammar, ids), [*map(V.token_bytes, ids)]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("engine", "case"), PAIRS)
 def test_a_bit_is_set_exactly_if_the_id_is_accepted(engine: str, case: Case) -> None:
-    grammar, vocabulary = taken(engine, case), vocabularies.small()
+    grammar = taken(engine, case)
     matcher = grammar.matcher()
-    for token_id in [*vocabulary.encode(spellings(case.valid[-1])["shuffled"]), None]:
-        row = row_of(matcher, vocabulary)
-        allowed = vocabularies.bits(row)
-        for other in range(-1, vocabulary.size + 40):
-            accepted = matcher.accept(other)
-            assert accepted == (other in allowed), other
-            if accepted:
-                matcher.rollback(1)
-        assert (row_of(matcher, vocabulary) == row).all()
-        assert allowed.isdisjoint(vocabulary.control_ids)
-        assert all(vocabulary.token_bytes(i) for i in allowed)
+    for token_id in [*V.encode(spellings(case.valid[-1])["shuffled"]), None]:
+        allowed = agreed(matcher, V, range(-1, V.size + 40))
+        assert mask(matcher, V) == allowed
+        assert allowed.isdisjoint(V.control_ids)
+        assert all(map(V.token_bytes, allowed))
         assert allowed or matcher.is_accepting()
         if token_id is not None:
             assert matcher.accept(token_id)
@@ -151,25 +127,23 @@ def test_a_bit_is_set_exactly_if_the_id_is_accepted(engine: str, case: Case) -> 
 @given(data=st.data())
 def test_rollback_restores_mask_and_completeness(engine: str, data: st.DataObject) -> None:
     case = data.draw(st.sampled_from([c for c in CASES if compiled(engine, c.name) is not None]))
-    vocabulary = vocabularies.small()
     matcher = compiled(engine, case.name).matcher()
     before = []  # the mask and completeness that the matcher had before each id
     for _ in range(data.draw(st.integers(1, 12))):
-        row = row_of(matcher, vocabulary)
-        allowed = sorted(vocabularies.bits(row))
+        allowed = mask(matcher, V)
         if not allowed:
             break
-        before.append((row.tobytes(), matcher.is_accepting()))
-        assert not matcher.accept(min(vocabulary.control_ids))
-        assert matcher.accept(data.draw(st.sampled_from(allowed)))
+        before.append((allowed, matcher.is_accepting()))
+        assert not matcher.accept(min(V.control_ids))
+        assert matcher.accept(data.draw(st.sampled_from(sorted(allowed))))
         if data.draw(st.integers(0, 3)) == 0:
             count = data.draw(st.integers(1, len(before)))
             matcher.rollback(count)
-            assert (row_of(matcher, vocabulary).tobytes(), matcher.is_accepting()) == before[-count]
+            assert (mask(matcher, V), matcher.is_accepting()) == before[-count]
             del before[-count:]
     while before:
         matcher.rollback(1)
-        assert (row_of(matcher, vocabulary).tobytes(), matcher.is_accepting()) == before.pop()
+        assert (mask(matcher, V), matcher.is_accepting()) == before.pop()
 
 
 TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"?|[{}\[\],:]', re.DOTALL)
@@ -206,16 +180,11 @@ def test_engines_agree_on_texts_drawn_from_any_of_their_masks(
     The machine alone lets no name of an object come twice.
     """
     done = b""
-    vocabulary = vocabularies.small()
     taking = {name: g for name in ENGINES if (g := compiled(name, case.name)) is not None}
     matchers = {name: grammar.matcher() for name, grammar in taking.items()}
     for _ in range(data.draw(st.integers(1, 25))):
         allowed = {
-            name: {
-                each
-                for each in texts(row_of(matcher, vocabulary), vocabulary)
-                if not repeats_a_name(done + each)
-            }
+            name: {each for each in legal(matcher, V) if not repeats_a_name(done + each)}
             for name, matcher in matchers.items()
         }
         complete = {name: matcher.is_accepting() for name, matcher in matchers.items()}
@@ -227,7 +196,7 @@ def test_engines_agree_on_texts_drawn_from_any_of_their_masks(
         if not union:
             break
         text = data.draw(st.sampled_from(sorted(union)))
-        keys, ids_of = vocabulary.sorted_text
+        keys, ids_of = V.sorted_text
         token_id = ids_of[keys.index(text)]
         assert all(matcher.accept(token_id) for matcher in matchers.values())
         done += text
@@ -248,19 +217,18 @@ def test_check_raises_what_compile_would(engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_matchers_of_one_grammar_are_independent(engine: str) -> None:
-    grammar, vocabulary = compiled(engine, "one enum"), vocabularies.small()
+    grammar = compiled(engine, "one enum")
     first, second = grammar.matcher(), grammar.matcher()
-    ids = vocabulary.encode('{"a":"x"}')
-    assert all(first.accept(i) for i in ids)
-    assert (row_of(second, vocabulary) == row_of(grammar.matcher(), vocabulary)).all()
-    assert all(second.accept(i) for i in ids)
+    ids = V.encode('{"a":"x"}')
+    assert all(map(first.accept, ids))
+    assert mask(second, V) == mask(grammar.matcher(), V)
+    assert all(map(second.accept, ids))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("text", ["  {}", "{   }", "{}\n", "{}{}", "{\n\n\n}", "", "{"])
 def test_white_space_is_bounded_and_nothing_follows(engine: str, text: str) -> None:
-    grammar, vocabulary = compiled(engine, "empty object"), vocabularies.small()
-    assert not reads(grammar, vocabulary.encode(text))
+    assert not reads(compiled(engine, "empty object"), text)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -275,38 +243,22 @@ def test_white_space_is_bounded_and_nothing_follows(engine: str, text: str) -> N
 )
 def test_numbers_none_of_which_have_one_of_the_signs(engine: str, numbers: dict[str, Any]) -> None:
     """The digits behind that sign are an empty language, which is not that of the empty text."""
-    vocabulary = vocabularies.small()
     try:
         grammar = engine_of(engine).compile(compile_schema(closed({"v": numbers}, "v")))
     except UnsupportedSchema:
         pytest.skip(f"{engine} refuses this schema")
-    assert reads(grammar, vocabulary.encode('{"v":0}'))
+    assert reads(grammar, '{"v":0}')
     for text in ('{"v":}', '{"v":-}', '{"v": }', '{"v":.0}', '{"v":-.0}'):
-        assert not reads(grammar, vocabulary.encode(text)), text
-
-
-def format_of(**fields: Any) -> ResponseFormat:
-    wanted = parse(fields)
-    assert wanted is not None
-    return wanted
+        assert not reads(grammar, text), text
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
-    ("wanted", "texts"),
-    [
-        (format_of(type="choice", choice=["a", "abc"]), ("a", "ab", "abc", "abca", "")),
-        (format_of(type="choice", choice=["", "\0", "\1\2"]), ("", "\0", "\1", "\1\1", "\1\2")),
-        (format_of(type="regex", regex=r"1(\.5)?"), ("1", "1.", "1.5", "1.55", "5")),
-        (format_of(type="regex", regex=r"[^\n]+"), ("a", "ab", "a\n", "é\0\1", "\1\1", "\2", "")),
-        (format_of(type="regex", regex="(?:a|ab)(?:c|bcd)?"), ("a", "ac", "abcd", "abbcd", "abb")),
-    ],
-    ids=str,
+    ("fields", "texts"), cases.params("engines/cases/shared.toml", "wanted, texts", "formats")
 )
-def test_a_text_may_begin_another(
-    engine: str, wanted: ResponseFormat, texts: tuple[str, ...]
-) -> None:
-    grammar, vocabulary = engine_of(engine).compile(wanted), vocabularies.small()
+def test_a_text_may_begin_another(engine: str, fields: dict[str, Any], texts: list[str]) -> None:
+    wanted = parse(fields)
+    grammar = engine_of(engine).compile(wanted)
 
     def fits(text: str) -> bool:
         if wanted.kind is FormatKind.CHOICE:
@@ -315,35 +267,27 @@ def test_a_text_may_begin_another(
 
     for text in texts:
         assert reads(grammar, list(text.encode())) == fits(text), text
-        row = row_of(grammar.matcher(), vocabulary)
-        for token_id in (*range(256), *vocabulary.control_ids):
-            assert grammar.matcher().accept(token_id) == (token_id in vocabularies.bits(row))
+        agreed(grammar.matcher(), V, (*range(256), *V.control_ids))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("schema", "valid", "invalid"),
-    [
-        ({"enum": [1, 100]}, ("1", "100", "1.0", "100.0"), ("10", "1000", "1.00001")),
-        ({"type": "number"}, ("1", "1.5", "-0", "1e5", "0.25"), ("1.", "-", "01", "1.5.5")),
-        ({"type": "integer", "minimum": 5}, ("5", "50", "512"), ("4", "05")),
-        ({"type": ["null", "string"], "maxLength": 2}, ("null", '""', '"ab"'), ('"abc"', "nul")),
-    ],
-    ids=str,
+    cases.params("engines/cases/shared.toml", "schema, valid, invalid", "values"),
 )
 def test_values_that_are_no_objects(
-    engine: str, schema: object, valid: tuple[str, ...], invalid: tuple[str, ...]
+    engine: str, schema: object, valid: list[str], invalid: list[str]
 ) -> None:
-    grammar, vocabulary = engine_of(engine).compile(compile_schema(schema)), vocabularies.small()
-    assert [text for text in valid if not reads(grammar, vocabulary.encode(text))] == []
-    assert [text for text in invalid if reads(grammar, vocabulary.encode(text))] == []
+    grammar = engine_of(engine).compile(compile_schema(schema))
+    assert [text for text in valid if not reads(grammar, text)] == []
+    assert [text for text in invalid if reads(grammar, text)] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_kimi_vocabulary(engine: str, kimi_vocabulary: Vocabulary) -> None:
     case = next(case for case in CASES if case.name == "one enum")
-    grammar = kimi_engine_of(engine).compile(compile_schema(case.schema))
+    grammar = engine_of(engine, kimi_vocabulary).compile(compile_schema(case.schema))
     for value in case.valid:
         for text in spellings(value).values():
             assert reads(grammar, kimi_vocabulary.encode(text)), text
@@ -351,12 +295,8 @@ def test_kimi_vocabulary(engine: str, kimi_vocabulary: Vocabulary) -> None:
         assert not reads(grammar, kimi_vocabulary.encode(spellings(value)["default"]))
     matcher = grammar.matcher()
     for token_id in kimi_vocabulary.encode('{"a": "yé"}'):
-        allowed = vocabularies.bits(row_of(matcher, kimi_vocabulary))
-        assert allowed.isdisjoint(kimi_vocabulary.control_ids)
-        for other in random.Random(3).sample(range(kimi_vocabulary.size), 500):
-            assert matcher.accept(other) == (other in allowed)
-            if other in allowed:
-                matcher.rollback(1)
+        some = random.Random(3).sample(range(kimi_vocabulary.size), 500)
+        assert agreed(matcher, kimi_vocabulary, some).isdisjoint(kimi_vocabulary.control_ids)
         assert matcher.accept(token_id)
 
 

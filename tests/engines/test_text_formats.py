@@ -6,43 +6,23 @@ import json
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from llguidance import LLMatcher
 
-from enforcer.engines import ArgumentEngine, ArgumentMatcher, load
+from enforcer.engines import ArgumentEngine, load
 from enforcer.engines.client_grammar import ClientGrammars
 from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit
-from enforcer.machine.grammar import MachineGrammar
 from enforcer.regex import fullmatch, parse_rust
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.vocabulary import Vocabulary
-from tests.vocabularies import bits, small
+from tests.support import cases
+from tests.support.machine import mask
+from tests.vocabularies import small
 
-# Both have tables of Unicode's, of different versions, which agree on these.
 _WORD = r"[\w&&[!-\x{2af}]]"
-PATTERNS = [
-    r"^\d{3}-\d{4}$", rf"{_WORD}+@{_WORD}+\.(com|org)", r"(?i)yes|no",
-    r"(?s).{2,9}", r".*é.*", r"[^\n]+",
-    rf"[[:alpha:]_]{_WORD}*", r"[a-z&&[^aeiou]]+", r"[\w&&[!-\x{2af}]--a]{1,3}",
-    r"[a-c~~b-d]", r"[]a-]+", r"[a-z-9]+",
-    r"(?P<n>a+)(?<m>b)?", r"(?x) a b * # a and b", r"(?i:ab)c|(?U)a+?", r"a**|b{2}{2}|c{ 1, 2}",
-    r"\p{Greek}+|\pL\p{Nd}|\P{L}", r"(?i)\p{Lu}k|[^k]", r"\x41\x{e9}\u00e9\u{1F600}\U00000041",
-    r"\t\a\-\/\"\@ ",
-    r"(^a|b)c?", r"\Aa\z", r"a||b", r"", r"\s+\S\D", r"[[:^digit:]][\x00-\x{10ffff}]",
-    r'[{]("[a-z]+":\s?\d+(, )?)*}', r"(a|ab)(c|bcd)?", r"[\s\S]{0,30}x", r"(?i)ß|\u017f",
-    r"(?i)[\u03c3]",
-    r"(?:a{0,3}b){2,4}", r"[a-z]{3,500}", r"w0|w1|w2[a-z]+", r"(?i)[[:^alpha:]]", r"[+--]|[a\]]",
-]  # fmt: skip
-REFUSED = [
-    r"a{", r"{", r"a{,2}", r"(?=a)a", r"(?<!a)b", r"\ba", r"a\b", r"\Ba", r"(?m)^a$", r"\1", r"\0",
-    r"\cA", r"\e", r"\h", r"\Z", r"(a", r"a)", r"[a", r"[z-a]", r"[a-\d]", r"*a", r"a{2,1}",
-    r"(?)a",
-    r"(?#c)a", r"\p{L", r"\p{Nonsense}", r"\é", r"[[]", r"\x4", r"\x{110000}", r"\u{d800}",
-    r"(?-u:.)", r"\<a",
-]  # fmt: skip
+EXPRESSIONS = cases.load("engines/cases/expressions.toml")
 _V = small()
 
 
@@ -78,25 +58,21 @@ def walk(
 ) -> None:
     """Follow random legal ids by both; rows and answers are the same."""
     random = Random(f"{wanted.source} {seed}")
-    texts: list[ArgumentMatcher] = [
-        machine.compile(wanted).matcher(),
-        llguidance.compile(lark(wanted)).matcher(),
-    ]
-    rows = np.zeros((2, _V.words), np.int32)
+    found = machine.compile(wanted), llguidance.compile(lark(wanted))
+    texts = [each.matcher() for each in found]
     for _ in range(12):
-        for text, row in zip(texts, rows, strict=True):
-            text.fill(row)
-        assert (rows[0] == rows[1]).all()
+        rows = [mask(text, _V) for text in texts]
+        assert rows[0] == rows[1]
         assert texts[0].is_accepting() == texts[1].is_accepting()
         # Digits and letters beyond the first plane are others in another version of Unicode.
-        legal = [i for i in sorted(bits(rows[0])) if max(_V.token_bytes(i)) < 0xF0]
+        legal = [i for i in sorted(rows[0]) if max(_V.token_bytes(i)) < 0xF0]
         if not legal:
             break
         token_id = random.choice([*legal, random.randrange(_V.size)])
         assert len({text.accept(token_id) for text in texts}) == 1
 
 
-@pytest.mark.parametrize("pattern", PATTERNS)
+@pytest.mark.parametrize("pattern", EXPRESSIONS["read"])
 def test_rows_are_those_of_llguidance(
     machine: ArgumentEngine, llguidance: ClientGrammars, pattern: str
 ) -> None:
@@ -114,23 +90,10 @@ def test_choices_have_the_same_rows(
 
 _ATOMS = st.sampled_from(
     [
-        "a",
-        "b",
-        "[ab]",
-        "[^a]",
-        ".",
-        r"[\d&&[!-\x{6ff}]]",
-        _WORD,
-        "é",
-        r"\n",
-        "(?i:k)",
-        '"',
-        "(?s:.)",
-        r"\s",
-        "1",
+        *("a", "b", "[ab]", "[^a]", ".", r"[\d&&[!-\x{6ff}]]", _WORD, "é", r"\n", "(?i:k)"),
+        *('"', "(?s:.)", r"\s", "1"),
     ]
 )
-
 _COUNTS = ["*", "+", "?", "{1,3}", "{2}", "{0}"]
 
 
@@ -150,7 +113,7 @@ def test_any_expression_has_the_same_rows(
     walk(machine, llguidance, of(pattern), seed)
 
 
-@pytest.mark.parametrize("pattern", REFUSED)
+@pytest.mark.parametrize("pattern", EXPRESSIONS["refused"])
 def test_what_llguidance_cannot_read_is_refused_in_words(
     machine: ArgumentEngine, pattern: str
 ) -> None:
@@ -199,18 +162,6 @@ def test_hostile_expressions_are_refused_by_counts(machine: ArgumentEngine, sour
 def test_hostile_syntax_is_refused(machine: ArgumentEngine, source: str) -> None:
     with pytest.raises(InvalidSchema):
         machine.check(of(source))
-
-
-def test_many_choices_are_a_trie(machine: ArgumentEngine) -> None:
-    choices = ["", *(f"w{n}" for n in range(20_000))]
-    found = machine.compile(of(json.dumps(choices), FormatKind.CHOICE))
-    assert isinstance(found, MachineGrammar)
-    text = found.matcher()
-    assert text.is_accepting()
-    assert all(map(text.accept, b"w1999"))
-    assert text.is_accepting()
-    assert text.accept(ord("9"))
-    assert not any(map(text.accept, b"9x"))
 
 
 def test_tables_are_written_and_read(machine: ArgumentEngine) -> None:

@@ -11,6 +11,8 @@ from enforcer.request.response_format import parse
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
+from tests.engine_cases import closed
+from tests.support import cases
 
 if TYPE_CHECKING:
     from enforcer.engines import ArgumentEngine, CompiledGrammar
@@ -32,17 +34,8 @@ def reads(grammar: CompiledGrammar, text: str) -> bool:
 
 @pytest.mark.parametrize(
     ("schema", "path", "keyword"),
-    [
-        ({"properties": {"a": {"items": {"enum": [1, 2]}, "type": "array", "uniqueItems": True}}},
-         "$.properties.a.uniqueItems", "uniqueItems"),
-        ({"items": {"type": "string"}, "type": "array", "uniqueItems": True},
-         "$.uniqueItems", "uniqueItems"),
-        ({"properties": {"a": {}}, "minProperties": 3}, "$", ""),
-        ({"type": "array", "contains": {"const": 1}}, "$.contains", "contains"),
-        ({"properties": {f"p{i}": {} for i in range(9)}}, "$.properties", "properties"),
-        ({"maxProperties": 2}, "$", ""),
-    ],
-)  # fmt: skip
+    cases.params("engines/cases/refusals.toml", "schema, path, keyword", "xgrammar"),
+)
 def test_refusals_name_path_and_keyword(
     engine: ArgumentEngine, schema: dict[str, Any], path: str, keyword: str
 ) -> None:
@@ -68,12 +61,8 @@ def test_what_is_too_large_is_refused(engine: ArgumentEngine) -> None:
 
 
 def test_one_of_several_names_is_required(engine: ArgumentEngine) -> None:
-    schema = {
-        "type": "object",
-        "properties": {"a": {"const": 1}, "b": {"const": 2}},
-        "additionalProperties": False,
-        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
-    }
+    either = [{"required": ["a"]}, {"required": ["b"]}]
+    schema = closed({"a": {"const": 1}, "b": {"const": 2}}, anyOf=either)
     grammar = engine.compile(compile_schema(schema))
     assert all(reads(grammar, t) for t in ('{"a":1}', '{"b":2}', '{"b":2,"a":1}'))
     assert not reads(grammar, "{}")

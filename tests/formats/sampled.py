@@ -13,6 +13,8 @@ import numpy as np
 from bench.formats.catalogue import ROWS
 from enforcer.turn.dialect import Names
 from tests.formats import ours, vocabularies
+from tests.support import cases
+from tests.support.tools import tool
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,18 +24,7 @@ if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
 
 _MOST = 400
-_LEAVES: tuple[dict[str, Any], ...] = (
-    {"type": "boolean"},
-    {"type": "integer", "minimum": 0, "maximum": 99},
-    {"type": "number", "minimum": -1, "maximum": 1},
-    {"type": "null"},
-    {"type": "string", "maxLength": 6},
-    {"type": "string", "pattern": "^[a-z]{2,4}$"},
-    {"type": "string", "enum": ["metric", "imperial", "größe"]},
-    {"type": "string", "enum": ["null", "5", "True", " x ", 'say "hi"']},
-    {"type": "array", "items": {"type": "integer", "minimum": -3, "maximum": 3}, "maxItems": 2},
-    {"type": "object", "properties": {"k": {"type": "boolean"}}, "additionalProperties": False},
-)
+_LEAVES = cases.listed("formats/cases/sampled.toml", "leaves")
 _KEYS = ("a", "city", "größe", "from_date", "x1")
 _NAMES = ("get", "get_weather", "a", "ab", "find_hotels")
 # What brings a value or a call to its end, where it is legal.
@@ -44,10 +35,7 @@ def tools(name: str, rng: Random) -> list[dict[str, Any]]:
     """Draw one to three tools that a format can write."""
     plain = ours.served(name).dialect.names is Names.IDENTIFIER
     keys = [key for key in _KEYS if key.isascii() or not plain]
-    return [
-        {"type": "function", "function": {"name": tool, "parameters": _object(rng, keys)}}
-        for tool in rng.sample(_NAMES, rng.randint(1, 3))
-    ]
+    return [tool(each, _object(rng, keys)) for each in rng.sample(_NAMES, rng.randint(1, 3))]
 
 
 def _object(rng: Random, known: list[str]) -> dict[str, Any]:

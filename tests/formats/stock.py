@@ -92,12 +92,7 @@ def whole(name: str, ids: Sequence[int], tools: Sequence[Any], *, thinks: bool =
 
 
 def streamed(
-    name: str,
-    ids: Sequence[int],
-    tools: Sequence[Any],
-    *,
-    size: int = 1,
-    thinks: bool = False,
+    name: str, ids: Sequence[int], tools: Sequence[Any], *, size: int = 1, thinks: bool = False
 ) -> Reading:
     """Read a streamed turn, `size` ids a delta."""
     asked = request(tools, stream=True)

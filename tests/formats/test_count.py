@@ -8,11 +8,9 @@ from bench.formats.catalogue import FORMATS
 from bench.formats.count import begun, count
 from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.vocabulary import Vocabulary
+from tests.support.tools import tool
 
-TOOL = {
-    "type": "function",
-    "function": {"name": "w", "parameters": {"properties": {"a": {"type": "string"}}}},
-}
+TOOL = tool("w", {"properties": {"a": {"type": "string"}}})
 BODY = {"messages": [], "tools": [TOOL], "tool_choice": "auto"}
 
 

@@ -5,10 +5,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 from random import Random
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -17,20 +15,11 @@ pytest.importorskip("vllm")
 from bench.formats.catalogue import ROWS
 from bench.formats.writers import Call, Turn
 from tests.formats import deviations, ours, sampled, stock
-
-if TYPE_CHECKING:
-    from tests.formats.ours import Read
-    from tests.formats.stock import Reading
-
+from tests.formats.said import plain
 
 pytestmark = pytest.mark.slow
 
 TURNS = int(os.environ.get("FORMAT_TURNS", "10"))
-
-
-def plain(read: Read | Reading) -> tuple[Any, ...]:
-    calls = [(name, json.loads(arguments)) for name, arguments in read.calls]
-    return calls, read.content.strip(), read.problem
 
 
 @pytest.mark.parametrize("name", ROWS)
@@ -46,15 +35,15 @@ def test_stock_vllm_reads_what_we_read(name: str) -> None:
         if read.reasoning:
             continue  # which stock reads with a reasoning parser only
         ended += 1
-        calls, content, problem = plain(read)
+        calls, content, _, problem = plain(read)
         assert not problem
         called += bool(calls)
         turn = Turn(content, tuple(Call(*call) for call in calls))
         text = ours.served(name).vocabulary.decode(ids).decode(errors="replace")
         if not deviations.misread(ROWS[name].name, turn, text, streamed=False):
-            assert plain(stock.whole(name, ids, tools)) == (calls, content, ""), text
+            assert plain(stock.whole(name, ids, tools)) == (calls, content, "", ""), text
         if not deviations.misread(ROWS[name].name, turn, text, streamed=True):
-            assert plain(stock.streamed(name, ids, tools)) == (calls, content, ""), text
+            assert plain(stock.streamed(name, ids, tools)) == (calls, content, "", ""), text
     # It would say nothing if hardly any turn came to its end, or had calls.
     assert ended > TURNS / 2
     assert called > TURNS / 3

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import jsonschema
 import numpy as np
@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from bench.formats.catalogue import ROWS
 from tests.formats import ours, sampled, vocabularies
+from tests.formats.said import plain
 from tests.vocabularies import row_of, split
 from tests.walks import examples
 
@@ -27,11 +28,6 @@ pytestmark = pytest.mark.slow
 
 SEEDS = st.integers(0, 2**32)
 SOME = 40  # ids of each mask, of those that are legal and of the others
-
-
-def plain(read: ours.Read) -> tuple[Any, ...]:
-    calls = [(name, json.loads(arguments)) for name, arguments in read.calls]
-    return calls, read.content.strip(), read.reasoning.strip(), read.problem
 
 
 @pytest.mark.parametrize("name", ROWS)

@@ -5,9 +5,8 @@ And what it does not read is in `deviations`, each with a reason that still hold
 
 from __future__ import annotations
 
-import json
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -17,74 +16,25 @@ from vllm.parser.parser_manager import ParserManager
 
 from bench.formats import writers
 from bench.formats.catalogue import ROWS
-from bench.formats.writers import Call, Turn
+from bench.formats.writers import Turn
 from enforcer import Enforcer
 from enforcer.errors import InvalidVocabulary
 from enforcer.turn import dialects
 from tests.formats import deviations, ours, stock, vocabularies
+from tests.formats.said import CALLS, TOOLS, meant, plain, turns
 
 if TYPE_CHECKING:
     from bench.formats.writers import Style
     from tests.formats.deviations import Misread
-    from tests.formats.ours import Read
-    from tests.formats.stock import Reading
 
 
 pytestmark = pytest.mark.slow
-
-TOOLS = [
-    {
-        "type": "function",
-        "function": {
-            "name": "w",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "a": {"type": "string"},
-                    "n": {"type": "integer"},
-                    "o": {"type": "object"},
-                    "x": {"type": "number"},
-                },
-            },
-        },
-    },
-    {"type": "function", "function": {"name": "t"}},
-]
-CALLS = (
-    Call("w", {"a": 'b é "q" \n\t \\ }] it\'s', "n": 3, "o": {"k": [1, None]}}),
-    Call("t", {}),
-)
-
-
-def turns(name: str) -> list[Turn]:
-    calls = CALLS if ROWS[name].parallel else CALLS[:1]
-    said = [Turn("", calls), Turn("Hello."), Turn("", calls[:1])]
-    if ROWS[name].speaks or name == "mistral_v3":
-        said.append(Turn("Let me look.", calls))
-    if ROWS[name].think:
-        said.append(Turn("So.", calls, "Hmm, well"))
-    return said
-
-
-def plain(reading: Read | Reading) -> tuple[Any, ...]:
-    """Give what matters: white space around a text is framing."""
-    return (
-        reading.content.strip(),
-        [(name, json.loads(arguments)) for name, arguments in reading.calls],
-        reading.reasoning.strip(),
-        reading.problem,
-    )
-
-
-def meant(turn: Turn) -> tuple[Any, ...]:
-    calls = [(call.name, dict(call.arguments)) for call in turn.calls]
-    return (turn.content.strip(), calls, turn.reasoning or "", "")
 
 
 @pytest.mark.parametrize("style", writers.STYLES)
 @pytest.mark.parametrize("name", ROWS)
 def test_a_turn_is_read_as_it_was_meant(name: str, style: Style) -> None:
-    for turn in turns(name):
+    for turn in turns(name, speaks=ROWS[name].speaks or name == "mistral_v3"):
         text = writers.write(name, turn, style)
         ids = vocabularies.ids(name, text)
         thinks = turn.reasoning is not None
@@ -99,10 +49,7 @@ def test_what_stock_misreads_it_does_misread(deviation: Misread) -> None:
     read_right = ours.read(deviation.format, ids, TOOLS)
     assert not read_right.problem
     for read in (stock.whole, stock.streamed):
-        try:
-            right = plain(read(deviation.format, ids, TOOLS)) == plain(read_right)
-        except json.JSONDecodeError:
-            right = False
+        right = plain(read(deviation.format, ids, TOOLS)) == plain(read_right)
         assert right == (deviation.streams and read is stock.whole)
 
 

@@ -13,6 +13,7 @@ from transformers import PreTrainedTokenizerFast
 from enforcer.tools.doctor import CheckStatus, template
 from enforcer.turn import dialects
 from tests.formats import vocabularies
+from tests.support import cases
 
 pytestmark = pytest.mark.slow
 
@@ -40,14 +41,7 @@ def wrong(name: str, vocabulary: str, dialect: str, **tokens: Any) -> dict[str, 
 
 @pytest.mark.parametrize(
     ("name", "vocabulary", "dialect"),
-    [
-        ("qwen-3", "qwen3", "hermes"),
-        ("qwen-2.5", "qwen2.5", "hermes"),
-        ("qwen-3.5", "qwen3.5", "qwen3_coder"),
-        ("glm-4.5v", "glm45", "glm45"),
-        ("glm-4.7-flash", "glm47", "glm45"),
-        ("minimax", "minimax_m2", "minimax_m2"),
-    ],
+    cases.params("formats/cases/tokenizers.toml", "model, vocabulary, dialect", "templates"),
 )
 def test_nothing_is_to_be_mended(name: str, vocabulary: str, dialect: str) -> None:
     assert wrong(name, vocabulary, dialect) == {}

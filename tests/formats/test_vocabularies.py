@@ -16,6 +16,7 @@ from bench.formats import vocabularies as sources
 from enforcer.errors import InvalidVocabulary
 from enforcer.vocabulary import Vocabulary
 from tests.formats import vocabularies
+from tests.support import cases
 from tests.walks import examples
 
 if TYPE_CHECKING:
@@ -90,14 +91,7 @@ def loaded(name: str, model_type: str | None, folder: Path) -> Any:
 
 @pytest.mark.parametrize(
     ("name", "model_type", "of"),
-    [
-        ("qwen3", "qwen3", "qwen3"),
-        ("deepseek_v3", "deepseek_v3", "deepseek_v3"),
-        ("gemma3", "gemma3_text", "gemma3"),
-        # Of Llama's class, which writes its own normalizer and decoder, and as the file has it.
-        ("llama2", "llama", "mistral_v1"),
-        ("llama2", "mistral", "mistral_v1"),
-    ],
+    cases.params("formats/cases/tokenizers.toml", "files, model_type, of", "classes"),
 )
 def test_the_classes_that_servers_load_are_read_alike(
     name: str, model_type: str, of: str, tmp_path: Path
@@ -116,18 +110,7 @@ def test_a_class_that_loses_spaces_is_refused(tmp_path: Path) -> None:
         Vocabulary.from_transformers(tokenizer)
 
 
-@pytest.mark.parametrize(
-    "file",
-    [
-        "tekken_240718.json",
-        "tekken_240911.json",
-        "tokenizer.model.v1",
-        "mistral_instruct_tokenizer_240216.model.v2",
-        "mistral_instruct_tokenizer_240323.model.v3",
-        "mistral_instruct_tokenizer_241114.model.v7",
-        "mistral_instruct_tokenizer_241114.model.v7m1",
-    ],
-)
+@pytest.mark.parametrize("file", cases.load("formats/cases/tokenizers.toml")["mistral_common"])
 def test_those_of_mistral_common_are_read_alike(file: str) -> None:
     common = pytest.importorskip("mistral_common")
     from mistral_common.tokens.tokenizers.base import SpecialTokenPolicy

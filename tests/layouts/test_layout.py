@@ -8,6 +8,7 @@ import pytest
 
 from enforcer.layouts import Layout, LayoutKind, Trim, Types, WhiteSpace
 from tests.laid_out import DECLARED, FORMATS, TABLES, bound
+from tests.support import cases
 
 K3 = TABLES["kimi_k3"]
 
@@ -42,24 +43,7 @@ def test_ids_and_stops() -> None:
     assert all(bound(name).layout.types is Types.DECLARED for name in DECLARED)
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"layout": "yaml"},
-        {"key": "html"},
-        {"white_space": "usual"},  # of JSON only
-        {"pair": '{key}="{value}"'},  # no type
-        {"pair": "{key}{type}|{value}|"},  # nothing that ends a key
-        {"pair": "<{type} {key}={value}>"},  # another order
-        {"pair": "<{key} {type}>{value}"},  # nothing that ends a value
-        {"pair": "<{key} {type}>{value}{_}<"},  # white space that may be missing at its end
-        {"pair": "{key} {type}>{value}<"},  # nothing before a key
-        {"never": ["call"]},  # begins otherwise than what ends a value
-        {"never": ["<ok", ""]},
-        {"close": "{value}"},
-        {"trim": "newline", "pair": "<{key} {type}>{_}{value}<"},
-    ],
-)
+@pytest.mark.parametrize("change", cases.read("layouts/cases/layout.toml"))
 def test_patterns_that_do_not_go_together_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=r"."):
         Layout.read({**K3, **change})

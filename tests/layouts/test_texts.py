@@ -8,29 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer import regex
 from enforcer.layouts import Trim
 from enforcer.layouts.tagged_text import trimmed
-from enforcer.layouts.texts import (
-    Readable,
-    avoiding,
-    holding,
-    keys,
-    trimming,
-    without,
-    written_key,
-)
-from enforcer.regex import (
-    ANY,
-    both,
-    either,
-    example,
-    fullmatch,
-    inverse,
-    is_empty,
-    length,
-    literal,
-    parse,
-)
+from enforcer.layouts.texts import Readable, avoiding, holding, keys, trimming, without, written_key
+from enforcer.regex import ANY, both, either, fullmatch, length, literal, parse
 from tests.laid_out import DECLARED, TEXTS, TYPES, bound, coerced, key_is_writable
 
 if TYPE_CHECKING:
@@ -38,18 +20,9 @@ if TYPE_CHECKING:
 
 
 LANGUAGES = [
-    ANY,
-    length(0, 0),
-    length(0, 1),
-    length(1, 1),
-    length(2, 3),
-    length(2, None),
-    parse("^x"),
-    parse("^\\n?x*$"),
-    literal("x"),
-    either(literal("\n"), literal("")),
-    both(ANY, inverse(literal("\n"))),
-    inverse(parse("x")),
+    *(ANY, length(0, 0), length(0, 1), length(1, 1), length(2, 3), length(2, None), parse("^x")),
+    *(parse("^\\n?x*$"), literal("x"), either(literal("\n"), literal(""))),
+    *(regex.inverse(parse("x")), both(ANY, regex.inverse(literal("\n")))),
 ]
 STOPS = ("</p>", "<{_}q{_}>")
 
@@ -80,7 +53,7 @@ def test_a_string_is_legal_only_if_it_is_read_as_itself(text: str, declared: set
 )
 def test_a_number_is_legal_only_if_it_is_read_as_one(number: float, declared: set[str]) -> None:
     texts = Readable(frozenset(declared)).numbers(literal(str(number)))
-    if texts is not None and not is_empty(texts):
+    if texts is not None and not regex.is_empty(texts):
         value = coerced(str(number), {"type": sorted(declared)})
         assert isinstance(value, int | float)
         assert not isinstance(value, bool)
@@ -99,7 +72,7 @@ def test_words_are_legal_only_if_they_are_read_as_such(declared: set[str]) -> No
         (False, readable.boolean(False)),
     ):
         if texts is not None:
-            assert coerced(example(texts), {"type": sorted(declared)}) is value
+            assert coerced(regex.example(texts), {"type": sorted(declared)}) is value
     assert (readable.null is None) == (declared <= {"string", "boolean"} and "string" in declared)
 
 
@@ -111,7 +84,7 @@ def test_avoiding_is_holding_none(text: str) -> None:
 
 def test_a_language_without_the_others_is_itself() -> None:
     assert without(literal("abc"), holding(STOPS)) == literal("abc")
-    assert is_empty(without(literal("a</p>"), holding(STOPS)))
+    assert regex.is_empty(without(literal("a</p>"), holding(STOPS)))
 
 
 @pytest.mark.parametrize("name", [*DECLARED, "kimi_k3", "pythonic"])

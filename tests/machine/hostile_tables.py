@@ -30,108 +30,28 @@ from enforcer.machine.tables import CompiledTables, raw_tables, tables_of
 from enforcer.machine.wire import verify
 from enforcer.regex import literal, marker, parse
 from enforcer.regex.constructors import concat
-from enforcer.schema import Conventions, Root, compile_schema
+from enforcer.schema import Root, compile_schema
 from tests.budget_cases import SCHEMAS
-from tests.vocabularies import small
+from tests.support import cases, machine
+from tests.vocabularies import bits, small
 
 if TYPE_CHECKING:
     from enforcer import kernel
 
 _ROOT = Path(__file__).resolve().parents[2]
-_NODE: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "s": {"enum": ["a", "ab", "日"]},
-        "p": {"type": "string", "pattern": "^[a-f]{2,30}x$", "maxLength": 40},
-        "n": {"type": ["integer", "null"]},
-        "kids": {
-            "type": "array",
-            "prefixItems": [{"type": "boolean"}],
-            "items": {"$ref": "#"},
-            "contains": {"required": ["n"]},
-            "maxContains": 2,
-        },
-    },
-    "required": ["s"],
-    "patternProperties": {"^x[yz]$": {"type": "string", "maxLength": 9}},
-    "anyOf": [
-        {"required": ["p"], "maxProperties": 5},
-        {"properties": {"n": {"type": "integer"}}},
-        {"not": {"propertyNames": {"pattern": "^[a-z]"}}},
-    ],
-}
+_NAMED = cases.schemas("machine/cases/hostile_tables.toml")
 _MANY: dict[str, Any] = {"type": "object", "properties": {f"p{n}": {"const": n} for n in range(70)}}
-_COUNTED: dict[str, Any] = {
-    "type": "object",
-    "properties": {f"p{n}": {"enum": [n, "x"]} for n in range(4)},
-    "anyOf": [{"required": ["p1"], "maxProperties": 3}, {"required": ["p2"]}],
-    "minProperties": 1,
-    "additionalProperties": {
-        "anyOf": [
-            {"type": "array", "items": {"enum": ["a", 1, None]}, "uniqueItems": True},
-            {"type": "array", "contains": {"const": 1}, "minContains": 2, "maxItems": 4},
-        ]
-    },
-}
-_DISTINCT: dict[str, Any] = {
-    "type": "object",
-    "properties": {"k": {"type": "array", "items": {"type": "string"}, "uniqueItems": True}},
-    "patternProperties": {
-        "^[ab]{1,2}$": {
-            "type": "array",
-            "items": {"type": "string", "pattern": "^([ab]{1,5}|é)$"},
-            "uniqueItems": True,
-        },
-    },
-    "additionalProperties": False,
-}
-_PRINTED: dict[str, Any] = {
-    "type": "array",
-    "items": {
-        "type": "object",
-        "properties": {
-            "a": {"type": "string", "maxLength": 2},
-            "b": {"type": ["integer", "boolean"]},
-            "c": {"type": "array", "items": {"enum": ["x", 1]}, "maxItems": 2},
-        },
-        "additionalProperties": False,
-    },
-    "uniqueItems": True,
-}
 CASES: tuple[dict[str, Any], ...] = (
-    _NODE,
-    {},
-    _MANY,
-    _COUNTED,
-    _DISTINCT,
-    _PRINTED,
-    SCHEMAS["plain"],
-    SCHEMAS["alternatives"],
-    SCHEMAS["patterns"],
+    *(_NAMED["nodes"], {}, _MANY, _NAMED["counted"], _NAMED["distinct"], _NAMED["printed"]),
+    *(SCHEMAS["plain"], SCHEMAS["alternatives"], SCHEMAS["patterns"]),
 )
-_NESTED: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        "a": {"type": "string", "maxLength": 30},
-        "e": {"enum": ["x", "xy", 3]},
-        "o": {"type": ["object", "array", "null"]},
-    },
-    "required": ["e"],
-    "patternProperties": {"^[xy]{1,2}$": {"type": "null"}},
-    "additionalProperties": {"type": "integer"},
-}
 _RAW = (concat(parse("^([a-f]|日)*$"), literal("<>")), concat(parse("^x*$"), marker(0)))
 _LAYOUTS: tuple[dict[str, Any], ...] = (
     {"layout": "pairs", "pair": "{_}<{key}>{value}</v>", "close": "{_}</>", "trim": "newline"},
-    {
-        "layout": "pairs",
-        "pair": '<|>k="{key}" t="{type}">{value}<|>\n',
-        "close": "{_}",
-        "key": "xml",
-        "types": "written",
-    },
+    {"layout": "pairs", "pair": '<|>k="{key}" t="{type}">{value}<|>\n', "close": "{_}",
+     "key": "xml", "types": "written"},
     {"layout": "python"},
-)
+)  # fmt: skip
 KINDS = len(CASES) + 2 + len(_LAYOUTS)  # of tables
 _IDS = 25
 
@@ -146,11 +66,10 @@ def tables(number: int) -> CompiledTables:
     if number >= len(CASES) + 2:
         found = Layout.read(_LAYOUTS[number - len(CASES) - 2])
         last = {"<|>": len(small().texts) - 1}
-        return tables_of(compile_schema(_NESTED), found.bind(last.get))
+        return tables_of(compile_schema(_NAMED["nested"]), found.bind(last.get))
     if number >= len(CASES):
         return raw_tables(_RAW, ends=bool(number & 1), markers=[len(small().texts) - 1])
-    conventions = Conventions(closed_objects=False)
-    grammar = compile_schema(CASES[number], root=Root.ANY, conventions=conventions)
+    grammar = compile_schema(CASES[number], root=Root.ANY, conventions=machine.OPEN)
     return tables_of(grammar, None)
 
 
@@ -192,7 +111,7 @@ def walk(found: CompiledTables, random: Random) -> None:
     row = np.zeros(small().words, np.int32)
     for count in range(_IDS):
         text.fill(row)
-        legal = np.flatnonzero(np.unpackbits(row.view(np.uint8), bitorder="little")).tolist()
+        legal = sorted(bits(row))
         if not legal or not text.accept(random.choice(legal)):
             text.rollback(min(count, 3))
             text.fill(row)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from enforcer import regex
 from enforcer.machine import automata
 from enforcer.machine.automata import Automaton, automaton_of
 from enforcer.machine.byte_groups import ASCII_GROUPS, CJK, groups_beyond_ascii
@@ -13,20 +14,7 @@ from enforcer.machine.lengths import Bound, Bounded, apart
 from enforcer.machine.tables import make_usual
 from enforcer.numbers.languages import number_texts
 from enforcer.numbers.sets import INTEGERS, REALS
-from enforcer.regex import (
-    ANY,
-    NOTHING,
-    Regex,
-    both,
-    either,
-    fullmatch,
-    inverse,
-    is_empty,
-    length,
-    literal,
-    not_matching,
-    parse,
-)
+from enforcer.regex import ANY, Regex, both, either, fullmatch, length, literal, parse
 from enforcer.regex.automata import alphabet, exploring
 from enforcer.regex.automata.alphabet import TooLargeError
 from enforcer.regex.automata.minimizing import FAR
@@ -92,7 +80,7 @@ def test_an_automaton_tells_for_each_language_whether_a_text_is_in_it_or_leads_t
     expected = sum(1 << k for k, each in enumerate(tuple_) if fullmatch(each, text))
     assert _accepted(found, text) == expected
     rest = [_behind(each, text) for each in tuple_]
-    leads = sum(1 << k for k, each in enumerate(rest) if not is_empty(each))
+    leads = sum(1 << k for k, each in enumerate(rest) if not regex.is_empty(each))
     assert _leading(found, text) == leads
 
 
@@ -121,7 +109,7 @@ def test_lengths_are_counted_for_each_language_by_itself(
         for each in parts
     ]
     assert _accepted(found, text) == sum(1 << k for k, x in enumerate(whole) if fullmatch(x, text))
-    rest = [not is_empty(_behind(each, text)) for each in whole]
+    rest = [not regex.is_empty(_behind(each, text)) for each in whole]
     assert _leading(found, text) == sum(1 << k for k, some in enumerate(rest) if some)
 
 
@@ -133,8 +121,8 @@ def test_lengths_are_counted_for_each_language_by_itself(
 def test_a_language_is_what_is_left_of_it_with_its_lengths(language: Regex) -> None:
     found = apart(language)
     again = both(found.text, length(found.minimum, found.maximum))
-    assert is_empty(both(language, inverse(again)))
-    assert is_empty(both(again, inverse(language)))
+    assert regex.is_empty(both(language, regex.inverse(again)))
+    assert regex.is_empty(both(again, regex.inverse(language)))
 
 
 @given(languages)
@@ -182,7 +170,7 @@ def test_what_counts_characters_is_safe_for_as_many() -> None:
 
 
 def test_characters_beyond_ascii_are_safe_where_others_end_a_text() -> None:
-    found = automaton_of((not_matching(r"\w\s."),))
+    found = automaton_of((regex.not_matching(r"\w\s."),))
     behind = _state(found, "a")
     assert not found.safe[behind] & CJK
     assert found.cjk_steps[behind] == 32
@@ -242,7 +230,7 @@ def test_the_greatest_length_of_alternatives_is_a_register_where_none_exceeds_it
 
 
 def test_nothing_has_one_state_that_leads_nowhere() -> None:
-    found = automaton_of((NOTHING,))
+    found = automaton_of((regex.NOTHING,))
     assert (found.states, found.leads.tolist(), found.transitions.tolist()) == (1, [0], [[-1]])
 
 

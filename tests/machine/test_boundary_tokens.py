@@ -12,21 +12,10 @@ _PIECES = (b'{"ab":"\\u00e9', b'x","', b'"c\\u00', b'"d\xc3', b'"\\ud83d', b"non
 @pytest.mark.parametrize(
     ("text", "exhausted", "affects_earlier"),
     [
-        ("ab", -1, True),
-        ("a", -1, False),
-        ("abc", 1, True),
-        ("abc", 2, True),
-        ("abc", 3, False),
-        ("\u00e9x", 1, True),
-        ("c\u00e9", 2, True),
-        ("cx", 2, True),
-        ("ce", 0, True),
-        ("d\u00e9", 2, True),
-        ("dd\u00e9", 3, False),
-        ("\U0001f600", 1, True),
-        ('"q', -1, True),
-        ("x", -1, False),
-        ("none", 4, False),
+        *(("ab", -1, True), ("a", -1, False), ("abc", 1, True), ("abc", 2, True)),
+        *(("abc", 3, False), ("\u00e9x", 1, True), ("c\u00e9", 2, True), ("cx", 2, True)),
+        *(("ce", 0, True), ("d\u00e9", 2, True), ("dd\u00e9", 3, False), ("\U0001f600", 1, True)),
+        *(('"q', -1, True), ("x", -1, False), ("none", 4, False)),
     ],
 )
 def test_tokens_that_have_a_text_behind_a_quote_depend_on_it(

@@ -46,15 +46,21 @@ def test_it_has_types_and_runs_interpreted() -> None:
 
 def test_other_sources_are_an_error_on_import(tmp_path: Path) -> None:
     copy = shutil.copytree(PACKAGE, tmp_path / "enforcer")
-    imports = [sys.executable, "-c", "import enforcer.machine"]
-    before = subprocess.run(imports, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert before.returncode == 0, before.stderr
+    assert not imported(tmp_path)
     with (copy / "kernel" / "walk.py").open("a") as source:
         source.write("\n# another line\n")
-    after = subprocess.run(imports, cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "ConfigurationError" in after.stderr
-    assert ".abi3.so was compiled from other sources" in after.stderr
-    assert "make env" in after.stderr
+    said = imported(tmp_path)
+    assert "ConfigurationError" in said
+    assert ".abi3.so was compiled from other sources" in said
+    assert "make env" in said
+
+
+def imported(folder: Path) -> str:
+    """Import the package of a folder in a process; return what it says of an error."""
+    code = [sys.executable, "-c", "import enforcer.machine"]
+    done = subprocess.run(code, cwd=folder, capture_output=True, text=True, check=False)
+    assert bool(done.returncode) == bool(done.stderr)
+    return done.stderr
 
 
 def _names(path: Path) -> list[str]:
@@ -118,9 +124,6 @@ def test_a_traceback_names_file_and_line() -> None:
 def test_sources_alone_are_an_error_in_words(tmp_path: Path) -> None:
     ignored = shutil.ignore_patterns("*.so")
     shutil.copytree(PACKAGE, tmp_path / "enforcer", ignore=ignored)
-    code = "import enforcer.machine"
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert f"ConfigurationError: {compiled.NAME} is not compiled" in done.stderr
-    assert "C compiler" in done.stderr
+    said = imported(tmp_path)
+    assert f"ConfigurationError: {compiled.NAME} is not compiled" in said
+    assert "C compiler" in said

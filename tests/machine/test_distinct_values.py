@@ -9,15 +9,16 @@ from functools import cache
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsupportedSchema
 from tests.engine_cases import closed
+from tests.machine.test_distinct_arrays import SCHEMAS as STRINGS
+from tests.machine.test_distinct_strings import ARRAYS as MORE_STRINGS
 from tests.schema_judge import V, accepts, agree_along_a_walk, compiled, is_valid, walk
-from tests.vocabularies import bits
+from tests.support import cases, machine
 from tests.walks import examples
 
 
@@ -25,61 +26,12 @@ def distinct(items: Any, **more: Any) -> dict[str, Any]:
     return {"type": "array", "items": items, "uniqueItems": True, **more}
 
 
-TEXT = {"type": "string"}
 AB = {"enum": ["a", "b"]}
-LEAF = {"$ref": "#/$defs/leaf"}
-ELEMENTS = {
-    "integers": {"type": "integer"},
-    "digits and more": {"type": "integer", "minimum": -1},
-    "numbers": {"type": "number"},
-    "ports": {"type": "integer", "minimum": 0, "maximum": 99},
-    "few numbers": {"type": "number", "minimum": 0, "maximum": 0, "multipleOf": 1, "title": "x"},
-    "number or word": {"anyOf": [{"type": "integer"}, {"enum": [None, True, "x"]}]},
-    "anything": {},
-    "text or null": {"type": ["string", "null"]},
-    "open": {"type": "object", "properties": {"a": AB}, "required": ["a"]},
-    "open text": {"type": "object", "additionalProperties": TEXT},
-    "closed": closed({"a": AB, "b": {"type": "boolean"}}),
-    "closed text": closed({"a": TEXT, "b": AB}, "a"),
-    "text last": closed({"k": AB, "v": {"type": "string", "pattern": "^[xy]?$"}}, "k", "v"),
-    "counted": closed({x: {"type": "boolean"} for x in "abc"}, minProperties=1, maxProperties=2),
-    "one of two": {"anyOf": [closed({"a": AB}, "a"), closed({"a": {"type": "integer"}}, "a")]},
-    "overlapping": {"anyOf": [closed({"a": AB, "b": AB}, "a"), closed({"a": AB, "c": AB}, "a")]},
-    "some": closed({"a": AB, "b": AB}, anyOf=[{"required": ["a"]}, {"required": ["b"]}]),
-    "arrays": {"type": "array", "items": TEXT},
-    "short arrays": {"type": "array", "items": AB, "maxItems": 3},
-    "pairs": {"type": "array", "prefixItems": [AB, AB], "items": False, "minItems": 1},
-    "nested": distinct({"type": "integer"}, maxItems=2),
-    "nested few": distinct(closed({"a": {"type": "boolean"}}), maxItems=2),
-    "tags": closed({"tags": distinct({"type": "string", "pattern": "^[ab]{0,1}$"}), "k": AB}, "k"),
-    "mixed": {"anyOf": [TEXT, closed({"name": TEXT, "b": AB}, "name")]},
-    "patterns": {"type": "object", "patternProperties": {"^x": AB}, "additionalProperties": False},
-}
+_CASES = "machine/cases/distinct_values.toml"
+ELEMENTS = cases.schemas(_CASES, "elements")
 SCHEMAS = {name: distinct(items) for name, items in ELEMENTS.items()}
-SCHEMAS["below"] = closed({"p": distinct(closed({"n": TEXT, "q": distinct({})})), "q": {}})
-SCHEMAS["sized"] = distinct(
-    {"type": "integer", "minimum": 0, "maximum": 70}, minItems=3, maxItems=5
-)
-BOOL = {"type": "boolean"}
-SCHEMAS["one by one"] = distinct(AB, prefixItems=[AB, BOOL, TEXT], minItems=2)
-SCHEMAS["few one by one"] = distinct(False, prefixItems=[{"const": "a"}, AB, BOOL, BOOL])
-SCHEMAS["recursive"] = {
-    "$defs": {"leaf": closed({"v": AB, "below": distinct(LEAF)})},
-    **distinct(LEAF),
-}
-
-
-def check_fits(schema: dict[str, Any], seed: int) -> None:
-    text = walk(compiled(schema), Random(seed))
-    if text is not None:
-        assert is_valid(schema, json.loads(text)), text
-
-
-def check_masks(schema: dict[str, Any], seed: int) -> None:
-    # Short elements, so that some come near to being repeated.
-    agree_along_a_walk(
-        compiled(schema).matcher(), V, Random(seed), lambda data: set(data) & set(b'"},')
-    )
+SCHEMAS |= cases.schemas(_CASES, "arrays")
+SCHEMAS |= {f"strings {at}": schema for at, schema in enumerate([*STRINGS, *MORE_STRINGS])}
 
 
 @pytest.mark.slow
@@ -88,7 +40,9 @@ def check_masks(schema: dict[str, Any], seed: int) -> None:
 def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
     schema: dict[str, Any], seed: int
 ) -> None:
-    check_fits(schema, seed)
+    text = walk(compiled(schema), Random(seed))
+    if text is not None:
+        assert is_valid(schema, json.loads(text)), text
 
 
 @pytest.mark.slow
@@ -98,25 +52,15 @@ def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
 def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
     schema: dict[str, Any], seed: int
 ) -> None:
-    check_masks(schema, seed)
+    # Short elements, so that some come near to being repeated.
+    agree_along_a_walk(
+        compiled(schema).matcher(), V, Random(seed), lambda data: set(data) & set(b'"},')
+    )
 
 
 # Elements that are few, so that all of them can be listed: what is left is known exactly.
 VALUES = ["a", "b", True, False, None, 0, 1]
-FEW = {
-    "closed": closed({"a": AB, "b": BOOL}),
-    "required": closed({"a": AB, "b": BOOL, "c": {"enum": [None, 1]}}, "a"),
-    "counted": closed(dict.fromkeys("abc", BOOL), minProperties=1, maxProperties=2),
-    "overlapping": {"anyOf": [closed({"a": AB, "b": AB}, "a"), closed({"a": AB, "c": AB}, "a")]},
-    "some": closed({"a": AB, "b": AB}, anyOf=[{"required": ["a"]}, {"required": ["b"]}]),
-    "short arrays": {"type": "array", "items": AB, "maxItems": 2},
-    "pairs": {"type": "array", "prefixItems": [AB, BOOL], "items": False, "minItems": 1},
-    "distinct pairs": distinct({"enum": ["a", "b", True]}, maxItems=2),
-    "distinct objects": distinct(closed({"a": BOOL}), maxItems=2),
-    "object in object": closed({"a": closed({"b": BOOL}), "b": AB}),
-    "similar names": closed({"a": BOOL, "ab": BOOL, "abc": AB}, "ab"),
-    "mixed": {"anyOf": [{"enum": ["a", "ab", None]}, closed({"a": BOOL}), AB]},
-}
+FEW = cases.schemas(_CASES, "few")
 NAMES = ["a", "b", "c", "ab", "abc"]
 
 
@@ -173,8 +117,7 @@ def test_a_beginning_is_a_dead_end_exactly_if_nothing_else_begins_so(
     used, left = order[: max(count, 0)], order[max(count, 0) :]
     grammar = compiled(distinct(FEW[name]))
     before = "[" + "".join(random.choice(sorted(texts)) + "," for _, texts in used)
-    matcher = grammar.matcher()
-    assert all(map(matcher.accept, before.encode()))
+    matcher = machine.begun(grammar, before)
     open_texts = {text for _, texts in left for text in texts}
     for _, texts in random.sample(every, min(len(every), 12)):
         text = random.choice(sorted(texts))
@@ -195,11 +138,8 @@ def test_an_array_can_be_filled_up_and_is_full_then(name: str) -> None:
     texts = [min(each) for _, each in every]
     assert 3 < len(texts) < 200
     assert accepts(grammar, f"[{','.join(texts)}]")
-    matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
-    assert all(map(matcher.accept, f"[{','.join(texts)}".encode()))
-    matcher.fill(row)
-    assert ord(",") not in bits(row)
-    assert not matcher.accept(ord(","))
+    matcher = machine.begun(grammar, f"[{','.join(texts)}")
+    assert_refused(matcher, ",")
     assert matcher.accept(ord("]"))
 
 
@@ -227,11 +167,7 @@ def test_members_in_any_order_make_no_other_element(count: int, values: list[int
         dict(zip(reversed(names), each, strict=True))
         for each in itertools.product(values, repeat=count)
     ]
-    matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
-    assert all(map(matcher.accept, json.dumps(every)[:-1].encode()))
-    matcher.fill(row)
-    assert ord(",") not in bits(row)
-    assert not matcher.accept(ord(","))
+    assert_refused(machine.begun(grammar, json.dumps(every)[:-1]), ",")
 
 
 @pytest.mark.parametrize(
@@ -246,24 +182,16 @@ def test_members_in_any_order_make_no_other_element(count: int, values: list[int
     ],
 )
 def test_what_takes_a_search_may_be_spelled_in_any_way(items: Any, text: str) -> None:
-    grammar = compiled(distinct(items, maxItems=3))
-    matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
-    for byte in text.encode():
-        matcher.fill(row)
-        assert byte in bits(row)
-        assert matcher.accept(byte)
-    assert matcher.is_accepting()
+    assert_masks_along(compiled(distinct(items, maxItems=3)), text)
 
 
 @pytest.mark.parametrize("written", range(4))
 def test_a_string_under_a_pattern_is_not_repeated_near_its_greatest_length(written: int) -> None:
     text = {"type": "string", "maxLength": 4, "pattern": "^[a-z]*$"}
     matcher = compiled(distinct(closed({"s": text}, "s"))).matcher()
-    row, begun = np.zeros(V.words, np.int32), "x" * written
-    assert all(map(matcher.accept, f'[{{"s":"{begun}"}},{{"s":"{begun}'.encode()))
-    matcher.fill(row)
-    assert ord('"') not in bits(row)
-    assert not matcher.accept(ord('"'))
+    begun = "x" * written
+    machine.write(matcher, f'[{{"s":"{begun}"}},{{"s":"{begun}')
+    assert_refused(matcher, '"')
 
 
 # Equality is JSON's, however a value is spelled.
@@ -344,15 +272,13 @@ HOSTILE = {
 @pytest.mark.slow
 @pytest.mark.parametrize("elements", HOSTILE.values(), ids=HOSTILE)
 def test_large_elements_are_known_again(elements: Any) -> None:
-    matcher, row = compiled(distinct({})).matcher(), np.zeros(V.words, np.int32)
+    matcher = compiled(distinct({})).matcher()
     assert all(map(matcher.accept, V.encode(f"[{','.join(elements)},")))
     for each in elements[:2]:
         ids = V.encode(each)
         taken = sum(itertools.takewhile(bool, map(matcher.accept, ids)))
         if taken == len(ids):  # a number, which what follows ends
-            matcher.fill(row)
-            assert ord(",") not in bits(row)
-            assert not matcher.accept(ord(","))
+            assert_refused(matcher, ",")
         matcher.rollback(taken)
     assert all(map(matcher.accept, b'"new"]'))
 
@@ -375,13 +301,11 @@ def test_what_a_text_holds_grows_with_its_length_and_not_with_the_square_of_it()
 @pytest.mark.parametrize("gap", ["  ", " \n", "\n\n", "\n" + " " * 65, "\r\n \n"])
 @pytest.mark.parametrize(("opened", "closed"), ["[]", "{}"])
 def test_behind_two_gaps_only_the_end_follows(opened: str, closed: str, gap: str) -> None:
-    grammar, row = compiled(distinct({})), np.zeros(V.words, np.int32)
+    grammar = compiled(distinct({}))
     assert accepts(grammar, f"[{opened}{gap}{closed}]")
     for before, legal in ((f"[{opened}{closed},{opened}", False), (f"[1,{opened}", True)):
-        matcher = grammar.matcher()
-        assert all(map(matcher.accept, (before + gap[:-1]).encode()))
-        matcher.fill(row)
-        assert (ord(gap[-1]) in bits(row)) == legal
+        matcher = machine.begun(grammar, before + gap[:-1])
+        assert (ord(gap[-1]) in machine.mask(matcher, V)) == legal
         assert matcher.accept(ord(gap[-1])) == legal
 
 
@@ -402,10 +326,9 @@ def test_an_exponent_beyond_all_doubles_is_not_worked_out() -> None:
 
 @pytest.mark.parametrize("items", [{}, {"type": "object", "properties": {"k": AB}}])
 def test_a_name_is_not_repeated_within_an_element(items: Any) -> None:
-    matcher = compiled(distinct(items)).matcher()
-    assert all(map(matcher.accept, b'[{"x":2},{"x":1,"x'))
+    matcher = machine.begun(compiled(distinct(items)), '[{"x":2},{"x":1,"x')
     assert not matcher.accept(ord('"'))
-    assert all(map(matcher.accept, b'y":1},{"x":1}]'))
+    machine.write(matcher, 'y":1},{"x":1}]')
 
 
 ESCAPED = {
@@ -428,11 +351,16 @@ def test_what_is_written_as_escapes_is_found_as_another_element(name: str) -> No
         assert not accepts(grammar, begun + element.format(repeated) + "]")
 
 
+def assert_refused(matcher: Any, character: str) -> None:
+    """Assert that a character is not legal, by the mask as by accept."""
+    assert ord(character) not in machine.mask(matcher, V)
+    assert not matcher.accept(ord(character))
+
+
 def assert_masks_along(grammar: Any, text: str) -> None:
     """Assert that a text is legal, by masks as by accepts."""
-    matcher, row = grammar.matcher(), np.zeros(V.words, np.int32)
+    matcher = grammar.matcher()
     for at, byte in enumerate(text.encode()):
-        matcher.fill(row)
-        assert byte in bits(row), text.encode()[:at]
+        assert byte in machine.mask(matcher, V), text.encode()[:at]
         assert matcher.accept(byte), text.encode()[:at]
     assert matcher.is_accepting()

@@ -18,20 +18,19 @@ from enforcer.errors import EnforcerError, UnsupportedSchema
 from enforcer.layouts import JSON, BoundLayout
 from enforcer.machine import grammar as binding
 from enforcer.machine.tables import tables_of
-from enforcer.schema import Conventions, Root, compile_schema
-from tests import vocabularies
+from enforcer.schema import Root, compile_schema
 from tests.budget_cases import ENDLESS, SCHEMAS, V, machine, of, served, tool
 from tests.drawn_json import DIALECTS
 from tests.instance_strategies import instances
 from tests.machine.interpreted import interpreted
 from tests.schema_strategies import schemas
 from tests.spelled_json import COMPACT, spell
+from tests.support import cases
+from tests.support.machine import OPEN, begun, mask
 
 if TYPE_CHECKING:
     from enforcer import kernel
     from enforcer.schema import ArgumentGrammar
-
-_OPEN = Conventions(closed_objects=False)
 
 
 def started(grammar: ArgumentGrammar, layout: BoundLayout = JSON) -> kernel.TextMatcher:
@@ -63,14 +62,13 @@ def end_of(text: kernel.TextMatcher) -> bytes:
 def test_from_wherever_a_text_goes_its_end_is_valid(name: str, seed: int) -> None:
     text = started(compiled(name))
     random = Random(f"{name} {seed}")
-    row, data = np.zeros(V.words, dtype=np.int32), b""
+    data = b""
     for _ in range(24):
         count = len(text.token_ids())
         whole = json.loads(data + end_of(text))
         jsonschema.Draft202012Validator(SCHEMAS[name]).validate(whole)
         text.rollback(len(text.token_ids()) - count)
-        text.fill(row)
-        ids = sorted(vocabularies.bits(row))
+        ids = sorted(mask(text, V))
         if not ids:
             break
         closing = [i for i in ids if V.token_bytes(i)[:1] in b'"]},:']
@@ -99,7 +97,7 @@ def beginnings(draw: st.DrawFn) -> tuple[Any, bytes]:
 def test_whatever_has_begun_has_an_end_that_the_machine_takes(case: tuple[Any, bytes]) -> None:
     schema, data = case
     try:
-        grammar = compile_schema(schema, root=Root.ANY, conventions=_OPEN)
+        grammar = compile_schema(schema, root=Root.ANY, conventions=OPEN)
         text = started(grammar)
     except EnforcerError:
         assume(False)
@@ -124,22 +122,11 @@ def test_what_takes_too_long_has_no_end_that_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("pattern", "end"),
-    [
-        ("^a{3}$", b'"aaa"'),
-        ("^(ab|cdefgh)+$", b'"ab"'),
-        ("^[A-Z]{2}-\\d{3}$", b'"AA-000"'),
-        ("^(x|é)$", b'"x"'),
-        ("^[ab]*b[ab]*b$", b'"bb"'),
-        ("^.{3,}x$", b'"aaax"'),
-        ("[^\\x00-\\x7f]", '"\x80"'.encode()),
-        ('^["\\\\\n]$', b'"\\""'),
-        ("^\\x07$", b'"\\u0007"'),
-    ],
+    ("pattern", "end"), cases.params("machine/cases/ends.toml", "pattern, end")
 )
-def test_the_shortest_string(pattern: str, end: bytes) -> None:
+def test_the_shortest_string(pattern: str, end: str) -> None:
     schema = {"type": "string", "pattern": pattern}
-    assert end_of(started(compile_schema(schema, root=Root.ANY))) == end
+    assert end_of(started(compile_schema(schema, root=Root.ANY))) == end.encode()
 
 
 @pytest.mark.parametrize("char", ["é", "日", "🙂", "\n", '"', "\\", "a", "\ud7ff", "\u0800"])
@@ -234,9 +221,9 @@ def test_a_value_without_an_end_that_is_known_is_told_though_no_text_needs_it() 
 def test_what_is_too_long_for_one_kind_of_string_ends_as_another_one(length: int) -> None:
     kinds = [{"maxLength": 3}, {"minLength": 6, "maxLength": 7}, {"pattern": "é"}]
     schema = of(s={"type": "string", "anyOf": kinds})
-    text = started(compile_schema(schema, root=Root.OBJECT))
-    assert all(map(text.accept, b'{"s":"' + b"x" * length))
-    written = b'{"s":"' + b"x" * length + b"".join(map(V.token_bytes, text.end_ids()))
+    written = b'{"s":"' + b"x" * length
+    text = begun(machine(compile_schema(schema, root=Root.OBJECT)), written)
+    written += b"".join(map(V.token_bytes, text.end_ids()))
     jsonschema.Draft202012Validator(schema).validate(json.loads(written))
     assert len(json.loads(written)["s"]) == {4: 5, 5: 6, 8: 9}.get(length, length)
 
@@ -247,8 +234,7 @@ def least_room(text: kernel.TextMatcher, token: int) -> int:
 
 def test_what_is_remembered_of_a_state_is_of_its_own_length() -> None:
     schema = {"type": "object", "propertyNames": {"minLength": 1000}, "minProperties": 1}
-    text = started(compile_schema(schema, root=Root.OBJECT))
-    assert all(map(text.accept, b'{"' + b"x" * 500))
+    text = begun(machine(compile_schema(schema, root=Root.OBJECT)), b'{"' + b"x" * 500)
     near = least_room(text, ord("x"))
     text.rollback(490)
     assert least_room(text, ord("x")) > near
@@ -272,11 +258,9 @@ def test_what_is_remembered_of_a_state_is_not_of_other_elements() -> None:
 
 
 def test_a_string_that_becomes_one_that_was_written_has_room_to_become_another_one() -> None:
-    schema = of(
-        l={"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": 2}
-    )
-    text = started(compile_schema(schema, root=Root.OBJECT))
-    assert all(map(text.accept, b'{"l":["ab","a'))
+    strings = {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": 2}
+    schema = of(l=strings)
+    text = begun(machine(compile_schema(schema, root=Root.OBJECT)), '{"l":["ab","a')
     before, (within, *_) = text.end_cost(), text.end_growth()
     assert text.accept(ord("b"))
     assert before < text.end_cost() <= before + within

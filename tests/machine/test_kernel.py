@@ -21,13 +21,13 @@ from enforcer.errors import ConfigurationError
 from enforcer.machine import compiled
 from enforcer.machine.boundary_tokens import QuotedTexts
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import tables_of
-from enforcer.schema import Conventions, Root, compile_schema
-from enforcer.vocabulary import Vocabulary
+from enforcer.schema import Root
 from tests import vocabularies
+from tests.engine_cases import closed
 from tests.machine.interpreted import interpreted
 from tests.schema_judge import agree_along_a_walk
-from tests.vocabularies import bits, small
+from tests.support import machine
+from tests.vocabularies import small
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -37,33 +37,10 @@ _CLASSES: list[Any] = [
     for each in vars(import_module(compiled.NAME)).values()
     if isinstance(each, type) and each.__module__ == compiled.NAME
 ]
-_OPEN = Conventions(closed_objects=False)
 
 
 def grammar(schema: Any, tree: kernel.Tree) -> MachineGrammar:
-    found = compile_schema(schema, root=Root.ANY, conventions=_OPEN)
-    return MachineGrammar(tables_of(found, None), tree)
-
-
-def begun(found: MachineGrammar, begin: bytes) -> kernel.TextMatcher:
-    """Start a text by single bytes, whose ids they are."""
-    text = found.matcher()
-    for at, byte in enumerate(begin, 1):
-        assert text.accept(byte), begin[:at]
-    return text
-
-
-def agree(text: kernel.TextMatcher, vocabulary: Vocabulary) -> set[int]:
-    """Assert that a mask is what is accepted, and return it."""
-    row = np.zeros(vocabulary.words, np.int32)
-    text.fill(row)
-    taken = set()
-    for token_id in range(vocabulary.size):
-        if text.accept(token_id):
-            taken.add(token_id)
-            text.rollback(1)
-    assert bits(row) == taken
-    return taken
+    return machine.held(schema, tree, root=Root.ANY, conventions=machine.OPEN)
 
 
 # Objects
@@ -85,7 +62,7 @@ def test_nothing_is_copied_or_pickled() -> None:
     trie = kernel.Trie(np.zeros(0, kernel.TRIE_NODE), np.zeros(0, np.int32), 0)
     ways: list[Callable[[object], object]] = [copy.copy, copy.deepcopy]
     ways += [partial(pickle.dumps, protocol=n) for n in range(pickle.HIGHEST_PROTOCOL + 1)]
-    for each in (begun(found, b"[1"), tree, found.tables, tree.free, trie):
+    for each in (machine.begun(found, b"[1"), tree, found.tables, tree.free, trie):
         for way in ways:
             with pytest.raises(TypeError, match="cannot pickle"):
                 way(each)
@@ -94,10 +71,10 @@ def test_nothing_is_copied_or_pickled() -> None:
 def test_an_object_is_not_begun_anew() -> None:
     tree = bound_vocabulary(small())
     found, other = grammar({}, tree), grammar({"type": "null"}, tree)
-    text = begun(found, b'{"a":[1')
-    before = agree(text, small())
-    text.__init__(tree, other.tables)  # type: ignore[misc]
-    assert (agree(text, small()), text.token_ids()) == (before, [*b'{"a":[1'])
+    text = machine.begun(found, b'{"a":[1')
+    before = machine.agreed(text, small())
+    text.__init__(tree, other.tables)
+    assert (machine.agreed(text, small()), text.token_ids()) == (before, [*b'{"a":[1'])
 
 
 # Threads
@@ -131,7 +108,7 @@ def test_a_second_thread_in_one_text_is_refused(monkeypatch: pytest.MonkeyPatch)
 
     usual = QuotedTexts.affects_earlier
     monkeypatch.setattr(QuotedTexts, "affects_earlier", affects_earlier)
-    text = begun(grammar({"type": "object"}, bound_vocabulary(small())), b'{"a')
+    text = machine.begun(grammar({"type": "object"}, bound_vocabulary(small())), b'{"a')
     before = text.token_ids()
     assert text.accept(ord('"'))
     assert len(refused) == len(calls)
@@ -149,7 +126,7 @@ def test_a_second_thread_in_one_text_is_refused(monkeypatch: pytest.MonkeyPatch)
 
 def test_a_mask_is_not_made_from_what_was_found_for_another_text() -> None:
     tokens = [b'b":1},', b'b":1},{', b'b":1},{"']
-    vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), *tokens], {})
+    vocabulary = machine.of_bytes(tokens)
     item = {
         "type": "object",
         "patternProperties": {"^[ab]$": {"enum": [1, 2]}},
@@ -157,10 +134,10 @@ def test_a_mask_is_not_made_from_what_was_found_for_another_text() -> None:
     }
     schema = {"type": "array", "uniqueItems": True, "items": item}
     found = grammar(schema, bound_vocabulary(vocabulary))
-    text = begun(found, b'[{"a":1,"b":2},{"a":2,"b":1},{"a":1,"')
-    other = begun(found, b'[{"a":1,"b":1},{"a":2,"b":1},{"a":1,"')
+    text = machine.begun(found, b'[{"a":1,"b":2},{"a":2,"b":1},{"a":1,"')
+    other = machine.begun(found, b'[{"a":1,"b":1},{"a":2,"b":1},{"a":1,"')
     assert not other.accept(256)
-    assert agree(text, vocabulary) >= {256, 257, 258}
+    assert machine.agreed(text, vocabulary) >= {256, 257, 258}
 
 
 # Long tokens
@@ -168,15 +145,8 @@ def test_a_mask_is_not_made_from_what_was_found_for_another_text() -> None:
 _DEEP = [each.encode() for each in ("a", "é", "日", "🙂", "\\n", '"",', "[", '{"a":', "1", " ")]
 _LEADS = (b"", b'"', b'["', b'a":"')
 _OBJECT = ",".join(f'"p{n}":"{"x" * 20}"' for n in range(60))  # an end that is far away
-_ITEM: dict[str, Any] = {
-    "type": "object",
-    "properties": {
-        **{f"p{n}": {"const": "x" * 20} for n in range(60)},
-        "q": {"enum": [1, 2]},
-    },
-    "required": [*(f"p{n}" for n in range(60)), "q"],
-    "additionalProperties": False,
-}
+_MEMBERS: dict[str, Any] = {f"p{n}": {"const": "x" * 20} for n in range(60)}
+_ITEM = closed({**_MEMBERS, "q": {"enum": [1, 2]}}, *_MEMBERS, "q")
 _FOLLOWED: list[tuple[Any, Sequence[bytes]]] = [
     ({}, (b"", b'"', b'["a","', b'{"', b'{"a":"', b'"\xc3', b'"\\u0')),
     ({"type": "string", "pattern": "^([aé日🙂\\n]{2})*$"}, (b"", b'"')),
@@ -196,13 +166,12 @@ def follow_long_tokens() -> None:
 
 def _follow(length: int) -> None:
     pieces = {(lead + each * length)[:length] for lead in _LEADS for each in _DEEP}
-    tokens = [*(bytes([byte]) for byte in range(256)), *sorted(pieces)]
-    vocabulary = Vocabulary(tokens, {})
+    vocabulary = machine.of_bytes(sorted(pieces))
     tree = bound_vocabulary(vocabulary)
     for schema, begins in _FOLLOWED:
         found = grammar(schema, tree)
         for begin in begins:
-            agree(begun(found, begin), vocabulary)
+            machine.agreed(machine.begun(found, begin), vocabulary)
 
 
 @pytest.mark.slow

@@ -8,27 +8,25 @@ from itertools import product
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import BoundLayout, Decoder, Layout
 from enforcer.layouts.pattern import ID, Field
 from enforcer.layouts.texts import keys
-from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import tables_of
 from enforcer.regex import fullmatch
-from enforcer.schema import Conventions, Root, compile_schema
+from enforcer.schema import Root
 from enforcer.vocabulary import Vocabulary
 from tests.laid_out import DECLARED, TABLES
 from tests.laid_out import vocabulary as usual
 from tests.schema_judge import is_valid
-from tests.vocabularies import bits
+from tests.support import cases, machine
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from enforcer import kernel
+    from enforcer.machine.grammar import MachineGrammar
 
 PAIRS = ("kimi_k3", *DECLARED)
 # Beside those of the formats, tokens that hold a key, the end of one, or a whole pair.
@@ -41,31 +39,7 @@ _KEYS = (
 )
 _ONE = {"const": "1"}
 _CLOSED = {"additionalProperties": False}
-OBJECTS: list[dict[str, Any]] = [
-    {"additionalProperties": _ONE},
-    {"properties": {"a": _ONE}, "additionalProperties": _ONE},
-    {"patternProperties": {"^[ab]$": _ONE}, **_CLOSED},
-    {"patternProperties": {"^[ab]{1,3}$": _ONE}, **_CLOSED},
-    {"patternProperties": {"^(a|ba|bé|b😀+)$": _ONE}, **_CLOSED},
-    {"patternProperties": {"^(a|b.*)$": _ONE}, **_CLOSED},
-    {"patternProperties": {'^[&"a]$': _ONE}, **_CLOSED},
-    {"properties": {"ab": _ONE}, "patternProperties": {"^a?b{1,2}$": _ONE}, **_CLOSED},
-    {"additionalProperties": {"anyOf": [_ONE, {"type": "object", "minProperties": 2}]}},
-    {
-        "anyOf": [
-            {"patternProperties": {"^[ab]$": _ONE}, **_CLOSED},
-            {"patternProperties": {"^(ab|b|é)$": {}}, **_CLOSED},
-        ]
-    },
-    {"minProperties": 3, "additionalProperties": _ONE},
-    {
-        "properties": {"a": _ONE},
-        "additionalProperties": _ONE,
-        "minProperties": 3,
-        "maxProperties": 3,
-    },
-    {"not": {"additionalProperties": {"const": "x"}}, "additionalProperties": {"enum": ["x", "y"]}},
-]
+OBJECTS = cases.listed("machine/cases/keys.toml", "objects")
 _SHORT = frozenset(b'<>/-:"=ab1 \n&;_') | frozenset("é｜argumentpirykeyvsquot".encode())
 _NAMES = ("a", "b", "ab", "é", '"')
 
@@ -75,6 +49,8 @@ ODD: dict[str, dict[str, Any]] = {
     "wide": {"layout": "pairs", "pair": "<k｜{key}>{_}<v>{value}</v>", "close": "{_}</c>"},
 }
 LAYOUTS = (*PAIRS, "glm45 as text", *ODD)
+NAMES = pytest.mark.parametrize("name", LAYOUTS)
+NUMBERS = pytest.mark.parametrize("number", range(len(OBJECTS)))
 
 
 @cache
@@ -94,19 +70,13 @@ def layout(name: str) -> BoundLayout:
 
 
 @cache
-def tree() -> kernel.Tree:
-    return bound_vocabulary(vocabulary(), is_raw=True)
-
-
-@cache
 def held(name: str, number: int) -> MachineGrammar:
     return of_schema(name, OBJECTS[number])
 
 
 def of_schema(name: str, schema: dict[str, Any]) -> MachineGrammar:
-    conventions = Conventions(closed_objects=False)
-    grammar = compile_schema(schema, root=Root.OBJECT, conventions=conventions)
-    return MachineGrammar(tables_of(grammar, layout(name)), tree())
+    tree = machine.tree(vocabulary(), is_raw=True)
+    return machine.held(schema, tree, layout(name), root=Root.OBJECT, conventions=machine.OPEN)
 
 
 def pair(name: str, key: str, value: str = "1") -> list[int]:
@@ -127,10 +97,10 @@ def written(name: str, keys: Sequence[str]) -> list[int]:
     return [symbol for key in keys for symbol in pair(name, key)] + end
 
 
-def legal_in(text: kernel.TextMatcher) -> set[int]:
-    row = np.zeros(vocabulary().words, np.int32)
-    text.fill(row)
-    return bits(row)
+def short_ids() -> list[int]:
+    """Return the tokens of which keys and values consist, and the markers."""
+    found = [i for i, data in enumerate(vocabulary().texts) if data and _SHORT.issuperset(data)]
+    return [*found, *vocabulary().control_ids]
 
 
 def takes(text: kernel.TextMatcher, found: Iterable[int]) -> bool:
@@ -156,8 +126,8 @@ def can_write(name: str, keys_: Iterable[str]) -> bool:
     return all(fullmatch(keys(layout(name)), key) for key in keys_)
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-@pytest.mark.parametrize("number", range(len(OBJECTS)))
+@NAMES
+@NUMBERS
 def test_a_text_is_taken_if_it_is_valid_and_no_key_comes_twice(name: str, number: int) -> None:
     for count in range(4):
         for names in product(_NAMES, repeat=count):
@@ -168,39 +138,30 @@ def test_a_text_is_taken_if_it_is_valid_and_no_key_comes_twice(name: str, number
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", LAYOUTS)
-@pytest.mark.parametrize("number", range(len(OBJECTS)))
+@NAMES
+@NUMBERS
 def test_a_row_is_what_is_accepted_wherever_keys_may_repeat(name: str, number: int) -> None:
     for seed in range(12):
         random, text = Random(seed), held(name, number).matcher()
         names = [random.choice(_NAMES[:4]) for _ in range(random.randint(2, 5))]
         for token_id in split(random, written(name, names)):
-            allowed = legal_in(text)
-            for other in range(vocabulary().size):
-                assert text.accept(other) == (other in allowed), (
-                    vocabulary().token_bytes(other),
-                    vocabulary().decode(text.token_ids()),
-                )
-                if other in allowed:
-                    text.rollback(1)
-            assert legal_in(text) == allowed
+            assert machine.agreed(text, vocabulary()) == machine.mask(text, vocabulary())
             if not text.accept(token_id):
                 break
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
-@pytest.mark.parametrize("number", range(len(OBJECTS)))
+@NAMES
+@NUMBERS
 def test_no_text_gets_stuck_and_each_is_read_without_a_repeated_key(name: str, number: int) -> None:
-    ended = 0
+    ended, short = 0, {*short_ids()}
     for seed in range(30):
         random, text = Random(seed), held(name, number).matcher()
         for at in range(300):
-            allowed = sorted(legal_in(text))
+            allowed = sorted(machine.mask(text, vocabulary()))
             if text.is_accepting() and (not allowed or random.random() < 0.1 + at / 100):
                 break
             assert allowed, vocabulary().decode(text.token_ids())
-            few = [i for i in allowed if _SHORT.issuperset(vocabulary().token_bytes(i))]
-            few += [i for i in allowed if i in vocabulary().control_ids]
+            few = [i for i in allowed if i in short]
             assert text.accept(random.choice(few or allowed))
         if text.is_accepting():
             ended += 1
@@ -215,7 +176,7 @@ def test_no_text_gets_stuck_and_each_is_read_without_a_repeated_key(name: str, n
     assert ended > 5
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@NAMES
 def test_every_key_comes_once_and_then_the_text_ends(name: str) -> None:
     schema = {"patternProperties": {"^(b|a[0-9]{0,2})$": _ONE}, **_CLOSED}
     names = ["b", "a", *(f"a{n}" for n in range(10)), *(f"a{n:02}" for n in range(100))]
@@ -234,26 +195,8 @@ def test_every_key_comes_once_and_then_the_text_ends(name: str) -> None:
 @pytest.mark.parametrize("name", ["kimi_k3", "minimax_m2", "glm45", "glm45 as text"])
 @pytest.mark.parametrize("number", [0, 3])
 def test_keys_are_known_after_taking_back_and_letting_go(name: str, number: int) -> None:
-    random = Random(number)
     found = held(name, number)
-    ids: list[int] = []
-    kept, most = found.matcher(), 0
-    for _ in range(300):
-        count = random.randint(0, most)
-        kept.rollback(count)
-        most = min(most - count + 1, 3)
-        ids = ids[: len(ids) - count]
-        allowed = sorted(legal_in(kept))
-        few = [i for i in allowed if _SHORT.issuperset(vocabulary().token_bytes(i))]
-        few += [i for i in allowed if i in vocabulary().control_ids]
-        if not allowed:
-            break
-        ids.append(random.choice(few or allowed))
-        assert kept.accept(ids[-1])
-        kept.keep(3)
-        fresh = found.matcher()
-        assert all(map(fresh.accept, ids))
-        assert legal_in(fresh) == legal_in(kept)
+    machine.assert_known_after_going_back(found, vocabulary(), Random(number), short_ids())
 
 
 @pytest.mark.parametrize("name", DECLARED)

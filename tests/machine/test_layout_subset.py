@@ -24,6 +24,7 @@ from tests import dialect_cases
 from tests.instance_strategies import instances
 from tests.schema_strategies import schemas
 from tests.spelled_json import Form, spell
+from tests.support import cases, machine
 from tests.vocabularies import small
 from tests.walks import examples
 
@@ -33,16 +34,7 @@ if TYPE_CHECKING:
 
 V = small()
 PLAIN = replace(JSON, plain_spelling=True, second_space=True, escaped=">")
-SCHEMA = {
-    "type": "object",
-    "properties": {
-        "city": {"enum": ["paris", "a\nb", "ab", "</tool_call>", 'a"b']},
-        "free": {"type": "string"},
-        "either": {"anyOf": [{"const": "ab"}, {"pattern": "^[0-9]*$"}]},
-        "many": {"type": "array", "uniqueItems": True, "items": {"enum": ["aa", "bb"]}},
-    },
-    "additionalProperties": {"type": "integer"},
-}
+SCHEMA = cases.schemas("machine/cases/layout_subset.toml")["values"]
 
 
 @cache
@@ -58,9 +50,7 @@ def takes(grammar: CompiledGrammar, ids: list[int]) -> bool:
     """Return whether a text is whole and accepted, each mask agreeing with what is accepted."""
     matcher = grammar.matcher()
     for token_id in ids:
-        row = V.row(())
-        matcher.fill(row)
-        is_legal = bool(row[token_id >> 5] >> (token_id & 31) & 1)
+        is_legal = token_id in machine.mask(matcher, V)
         assert matcher.accept(token_id) == is_legal
         if not is_legal:
             return False
@@ -68,27 +58,7 @@ def takes(grammar: CompiledGrammar, ids: list[int]) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_plain"),
-    [
-        ('{"city": "paris"}', True),
-        (r'{"c\u0069ty": "paris"}', False),
-        (r'{"city": "p\u0061ris"}', False),
-        (r'{"city": "a\nb"}', True),
-        (r'{"city": "a\u000ab"}', True),
-        (r'{"city": "a\"b"}', True),
-        (r'{"city": "a\u0022b"}', True),
-        (r'{"city": "a\u0062"}', False),
-        (r'{"city": "\u0061b"}', False),
-        # Hermes writes its marker in a value by escapes only.
-        (r'{"city": "</tool_call\u003e"}', True),
-        (r'{"city": "<\/tool_call>"}', False),
-        (r'{"free": "\u0061\/"}', True),
-        (r'{"either": "\u0030"}', True),
-        (r'{"either": "a\u0062"}', False),
-        (r'{"many": ["aa", "b\u0062"]}', False),
-        (r'{"other\u0031": 1}', False),
-        (r'{"\u00e9\n\"": 1}', True),
-    ],
+    ("text", "is_plain"), cases.params("machine/cases/layout_subset.toml", "text, is_plain")
 )
 def test_what_can_stand_for_itself_has_no_escape_in_names_and_listed_strings(
     text: str, is_plain: bool
@@ -100,15 +70,7 @@ def test_what_can_stand_for_itself_has_no_escape_in_names_and_listed_strings(
 
 
 @pytest.mark.parametrize(
-    ("text", "spaces"),
-    [
-        ('{"free": "a"}', 1),
-        ('{"free":  "a"}', 2),
-        ('{  "free"  :  "a"  ,  "x":  1  }', 2),
-        ('{"free":   "a"}', 3),
-        ('{"free": \n"a"}', 3),
-        ('{"free":\n  "a"}', 1),
-    ],
+    ("text", "spaces"), cases.params("machine/cases/layout_subset.toml", "text, spaces", "space")
 )
 def test_two_spaces_may_stand_where_one_may(text: str, spaces: int) -> None:
     for layout, most in ((JSON, 1), (replace(JSON, second_space=True), 2), (COMPACT, 0)):

@@ -8,7 +8,6 @@ from importlib import import_module
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -21,9 +20,11 @@ from enforcer.machine.tables import tables_of
 from enforcer.regex import parse
 from enforcer.schema import Root, compile_schema
 from enforcer.vocabulary import Vocabulary
+from tests.engine_cases import closed
 from tests.laid_out import legal, read, spelled, symbols_of, vocabulary
 from tests.machine.interpreted import interpreted
 from tests.machine.test_pairs import FORMATS, ODD, layout, step, tree
+from tests.support import cases, machine
 
 if TYPE_CHECKING:
     from enforcer import kernel
@@ -31,55 +32,20 @@ if TYPE_CHECKING:
     from enforcer.regex import Regex
 
 _STRING: dict[str, Any] = {"type": "string"}
-VALUES: dict[str, dict[str, Any]] = {
-    "at most 0": {**_STRING, "maxLength": 0},
-    "at most 5": {**_STRING, "maxLength": 5},
-    "2 to 4": {**_STRING, "minLength": 2, "maxLength": 4},
-    "6": {**_STRING, "minLength": 6, "maxLength": 6},
-    "3 to 30": {**_STRING, "minLength": 3, "maxLength": 30},
-    "at least 7": {**_STRING, "minLength": 7},
-    "letters": {**_STRING, "pattern": "^[a-z<\\n]+$", "maxLength": 24},
-    "pairs": {**_STRING, "pattern": "^(ab|c<|\\n)*$", "minLength": 21, "maxLength": 23},
-    "a label": {**_STRING, "pattern": "^[a-z]([a-z0-9]{0,25}[a-z])?$"},
-    "some in it": {**_STRING, "pattern": "[a-c].b", "maxLength": 22},
-    "no blank at its end": {**_STRING, "pattern": "^\\S(.*\\S)?$", "maxLength": 21},
-    "more in it": {**_STRING, "pattern": "<.[a-c]", "minLength": 9, "maxLength": 24},
-    "or null": {"type": ["string", "null"], "maxLength": 6},
-    "or a number": {"type": ["string", "integer", "boolean"], "minLength": 2, "maxLength": 4},
-    "any": {"maxLength": 3},
-    "several": {
-        "anyOf": [
-            {**_STRING, "maxLength": 3},
-            {**_STRING, "minLength": 5, "maxLength": 7},
-            {"const": "abcdefghij"},
-        ]
-    },
+VALUES = {
+    **cases.schemas("machine/cases/lengths.toml", "values"),
     "few behind a letter": {
         "anyOf": [
             {**_STRING, "pattern": "^[^x]*x?$", "minLength": least, "maxLength": least + 2}
             for least in (0, 4, 9, 14, 21, 28)
         ]
     },
-    "or an array": {
-        "anyOf": [
-            {**_STRING, "maxLength": 24, "pattern": "^[a-x]"},
-            {**_STRING, "minLength": 26},
-            {"type": "array"},
-        ]
-    },
 }
 
 
-def _object(value: dict[str, Any]) -> dict[str, Any]:
-    return {"properties": {"a": value}, "required": ["a"], "additionalProperties": False}
-
-
 SCHEMAS = {
-    **{name: _object(value) for name, value in VALUES.items()},
-    "keys": {
-        "patternProperties": {"^[a-c]{1,22}$": {"type": "integer"}, "^.{30,}$": {}},
-        "additionalProperties": False,
-    },
+    **{name: closed({"a": value}, "a") for name, value in VALUES.items()},
+    "keys": cases.schemas("machine/cases/lengths.toml")["keys"],
 }
 
 
@@ -139,7 +105,7 @@ def test_a_long_length_takes_as_many_states_as_a_short_one(
     name: str | int | None, keyword: str, more: dict[str, Any]
 ) -> None:
     sizes = {
-        sum(each.nbytes for each in _tables(_object(value), name).arrays.values())
+        sum(each.nbytes for each in _tables(closed({"a": value}, "a"), name).arrays.values())
         for value in ({**_STRING, keyword: far, **more} for far in (30, 100_000, 10**12))
     }
     assert len(sizes) == 1
@@ -149,7 +115,7 @@ def test_a_long_length_takes_as_many_states_as_a_short_one(
 @pytest.mark.parametrize("least", [0, 300])
 def test_long_raw_values_have_their_lengths(name: str | int, least: int) -> None:
     value = {**_STRING, "minLength": least, "maxLength": 300}
-    found = MachineGrammar(_tables(_object(value), name), tree())
+    found = MachineGrammar(_tables(closed({"a": value}, "a"), name), tree())
     bound_ = layout(name)
     pair = bound_.layout.pair.replace("{_}", "").replace("{type}", "string")
     before, behind = pair.replace("{key}", "a").split("{value}")
@@ -192,12 +158,10 @@ def test_a_mask_looks_once_at_what_lengths_leave_open(
     ]
     pieces = ["ab", "abc", "ba", "bx", "xb", "xx", 'x"', "abcd", "dcba", "bcda"]
     some = Vocabulary([bytes([at]) for at in range(128)] + [each.encode() for each in pieces], {})
-    text = MachineGrammar(
-        _tables(_object({"anyOf": strings}), None), bound_vocabulary(some)
-    ).matcher()
-    assert all(map(text.accept, b'{"a": "bcabcabcabcab'))
+    tables = _tables(closed({"a": {"anyOf": strings}}, "a"), None)
+    text = machine.begun(MachineGrammar(tables, bound_vocabulary(some)), '{"a": "bcabcabcabcab')
     asked.clear()
-    text.fill(np.zeros(some.words, np.int32))
+    machine.mask(text, some)
     assert asked
     assert len(asked) <= 3 * len(set(asked))  # there are over a hundred nodes
 
@@ -208,15 +172,7 @@ def _ids(text: str) -> list[int]:
 
 
 def test_strings_of_several_lengths_are_held() -> None:
-    schema = {
-        "anyOf": [
-            {**_STRING, "maxLength": 32_767},
-            {**_STRING, "pattern": "^a+b", "maxLength": 50},
-            {**_STRING, "format": "email", "minLength": 40_000},
-            {"type": "number"},
-        ],
-        "title": "as Github_hard---o9808 has it",
-    }
+    schema = cases.schemas("machine/cases/lengths.toml")["several lengths"]
     found = tables_of(compile_schema(schema, root=Root.ANY), None)
     assert len(found.arrays["wide"]) < 500
     check = Draft202012Validator(schema).is_valid

@@ -6,22 +6,19 @@ from functools import cache
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from enforcer.errors import UnsatisfiableSchema
 from enforcer.layouts import JSON
-from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import tables_of
-from enforcer.schema import Root, compile_schema
-from enforcer.vocabulary import Vocabulary
+from enforcer.schema import Root
 from tests import vocabularies
-from tests.machine.test_used_up import agreed
+from tests.support import machine
 
 if TYPE_CHECKING:
     from enforcer import kernel
+    from enforcer.vocabulary import Vocabulary
 
 _STRING: dict[str, Any] = {"type": "string"}
 _PIECES = (*"axyb. é一丁😀", "\\", "\\u", "\\n", "\\u0061", "\\u00e9", "\\u4e", '"')
@@ -43,23 +40,11 @@ def _vocabulary() -> Vocabulary:
         for _ in range(60)
     ]
     cut = [part for each in whole if len(each) > 3 for part in (each[:-1], each[1:])]
-    more = sorted(each for each in {*whole, *cut} if len(each) > 1)
-    return Vocabulary([*(bytes([n]) for n in range(256)), *more], {})
-
-
-@cache
-def _tree() -> kernel.Tree:
-    return bound_vocabulary(_vocabulary())
-
-
-@cache
-def _kimi_tree() -> kernel.Tree:
-    return bound_vocabulary(vocabularies.kimi())
+    return machine.of_bytes(sorted({*whole, *cut}))
 
 
 def _over_kimi(schema: dict[str, Any]) -> kernel.TextMatcher:
-    tables = tables_of(compile_schema(schema, root=Root.ANY), None)
-    return MachineGrammar(tables, _kimi_tree()).matcher()
+    return machine.held(schema, machine.tree(vocabularies.kimi()), root=Root.ANY).matcher()
 
 
 def _drawn(random: Random) -> dict[str, Any]:
@@ -84,15 +69,16 @@ def _drawn(random: Random) -> dict[str, Any]:
 @given(st.integers(0, 2**32 - 1))
 def test_a_row_is_what_is_accepted(seed: int) -> None:
     random = Random(seed)
-    vocabulary = _vocabulary()
+    schema, layout = _drawn(random), random.choice([None, JSON])
     try:
-        grammar = compile_schema(_drawn(random), root=Root.ANY)
+        text = machine.held(schema, machine.tree(_vocabulary()), layout, root=Root.ANY).matcher()
     except UnsatisfiableSchema:  # `^a[^x]{0,30}$` has no text of 50 characters
         reject()
-    text = MachineGrammar(tables_of(grammar, random.choice([None, JSON])), _tree()).matcher()
     assert text.accept(ord('"'))
     for _ in range(20):
-        inside = [number for number in agreed(text, vocabulary) if number != ord('"')]
+        inside = [
+            number for number in sorted(machine.agreed(text, _vocabulary())) if number != ord('"')
+        ]
         if not inside:
             return
         longer = [number for number in inside if number > 255]
@@ -125,13 +111,11 @@ def test_masks_look_at_few_tokens(string: dict[str, Any], first: int, most: int)
     vocabulary = vocabularies.kimi()
     schema = {"type": "object", "properties": {"a": string}, "required": ["a"]}
     text = _over_kimi(schema)
-    row = np.zeros(vocabulary.words, np.int32)
-    for token_id in vocabulary.encode('{"a": "'):
-        assert text.accept(token_id)
-    text.fill(row)
+    assert all(map(text.accept, vocabulary.encode('{"a": "')))
+    machine.mask(text, vocabulary)
     assert text.work < first
     for token_id in vocabulary.encode("a cat sat on x"):
-        text.fill(row)
+        machine.mask(text, vocabulary)
         assert text.work < most
         if not text.accept(token_id):
             break
@@ -140,9 +124,8 @@ def test_masks_look_at_few_tokens(string: dict[str, Any], first: int, most: int)
 def test_a_class_apart_from_one_letter_leaves_out_few_tokens() -> None:
     """Kimi's vocabulary has 380,000 nodes, most of them of small letters or Chinese."""
     vocabulary = vocabularies.kimi()
-    row = np.zeros(vocabulary.words, np.int32)
     for letter in ("g", "x", "z", "é", "ぁ", "가"):
         text = _over_kimi({**_STRING, "pattern": f"^[^{letter}]*$"})
         assert text.accept(*vocabulary.encode('"'))
-        text.fill(row)
+        machine.mask(text, vocabulary)
         assert text.work < 60_000

@@ -6,21 +6,19 @@ from functools import cache
 from random import Random
 from typing import TYPE_CHECKING
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import EngineFailure
-from enforcer.machine import grammar as binding
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import raw_tables
 from enforcer.regex import ANY, both, either, fullmatch, inverse, length, literal, marker, parse
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import chars, concat, repeat
 from enforcer.vocabulary import Vocabulary
-from tests import vocabularies
-from tests.machine.interpreted import interpreted
+from tests.schema_judge import agree_along_a_walk
+from tests.support import machine
 
 if TYPE_CHECKING:
     from enforcer import kernel
@@ -43,15 +41,8 @@ def vocabulary() -> Vocabulary:
     return Vocabulary([*every, b"", b"", *tokens], {"<one>": 256, "<two>": 257})
 
 
-@cache
-def tree() -> kernel.Tree:
-    return bound_vocabulary(vocabulary(), is_raw=True)
-
-
 def row(text: kernel.TextMatcher) -> set[int]:
-    found = np.full(vocabulary().words, -1, np.int32)
-    text.fill(found)
-    return vocabularies.bits(found)
+    return machine.mask(text, vocabulary())
 
 
 _STOP = literal("</s>")
@@ -80,24 +71,13 @@ LANGUAGES: dict[str, tuple[tuple[Regex, ...], bool]] = {
 def begun(name: str) -> kernel.TextMatcher:
     languages, ends = LANGUAGES[name]
     tables = raw_tables(languages, ends=ends, markers=_MARKERS)
-    return MachineGrammar(tables, tree()).matcher()
+    return MachineGrammar(tables, machine.tree(vocabulary(), is_raw=True)).matcher()
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
 def test_a_row_has_exactly_the_ids_that_are_accepted(name: str) -> None:
     for seed in range(6):
-        random = Random(seed)
-        text = begun(name)
-        for _ in range(12):
-            legal = row(text)
-            for other in range(vocabulary().size):
-                assert text.accept(other) == (other in legal), vocabulary().texts[other]
-                if other in legal:
-                    text.rollback(1)
-            assert legal or text.is_accepting()
-            if not legal:
-                break
-            assert text.accept(random.choice(sorted(legal)))
+        agree_along_a_walk(begun(name), vocabulary(), Random(seed), lambda _: True)
 
 
 @pytest.mark.parametrize("name", [name for name in LANGUAGES if "marker" not in name])
@@ -113,13 +93,10 @@ def test_texts_are_those_of_the_languages(name: str, data: st.DataObject) -> Non
 @pytest.mark.parametrize(
     ("name", "ids", "complete"),
     [
-        ("a marker", [*b"a\n", 256], True),
-        ("a marker", [256], True),
-        ("a marker", [*b"a", 257], False),
-        ("a marker", [*"é".encode()[:1], 256], False),
-        ("markers between", [257, *b"ab", 257, 256], True),
-        ("markers between", [257, *b"</s>"], True),
-        ("markers between", [*b"a"], False),
+        *(("a marker", [*b"a\n", 256], True), ("a marker", [256], True)),
+        *(("a marker", [*b"a", 257], False), ("a marker", [*"é".encode()[:1], 256], False)),
+        *(("markers between", [257, *b"ab", 257, 256], True), ("markers between", [*b"a"], False)),
+        *(("markers between", [257, *b"</s>"], True),),
         ("markers and no end", [*b"a", 256, 256, *b"b"], True),
     ],
 )
@@ -137,31 +114,26 @@ def test_no_byte_leads_into_a_surrogate(name: str) -> None:
 
 
 def test_a_text_of_a_marker_has_no_byte() -> None:
-    text = MachineGrammar(raw_tables([marker(0)], ends=True, markers=[257]), tree()).matcher()
+    text = MachineGrammar(
+        raw_tables([marker(0)], ends=True, markers=[257]), machine.tree(vocabulary(), is_raw=True)
+    ).matcher()
     assert row(text) == {257}
 
 
 def test_markers_of_another_vocabulary_are_refused() -> None:
     tables = raw_tables([concat(ANY, marker(0))], markers=[vocabulary().size])
     with pytest.raises(EngineFailure, match="another vocabulary"):
-        MachineGrammar(tables, tree())
+        MachineGrammar(tables, machine.tree(vocabulary(), is_raw=True))
 
 
 @pytest.mark.parametrize("name", ["a stop", "a stop beyond ASCII", "a length", "markers between"])
 def test_the_source_does_as_the_compiled_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binding, "kernel", interpreted())
     small = Vocabulary(vocabulary().texts[:300], {"<one>": 256, "<two>": 257})
     languages, ends = LANGUAGES[name]
-    found = []
-    for source in (True, False):
-        if not source:
-            monkeypatch.undo()
-        tables = raw_tables(languages, ends=ends, markers=_MARKERS)
-        text = MachineGrammar(tables, bound_vocabulary(small, is_raw=True)).matcher()
-        rows = []
-        for token in (*"ab<｜".encode(), 257, *b"</s>"):
-            mask = np.zeros(small.words, np.int32)
-            text.fill(mask)
-            rows.append((mask.tobytes(), text.accept(token), text.is_accepting()))
-        found.append(rows)
-    assert found[0] == found[1]
+    tables = raw_tables(languages, ends=ends, markers=_MARKERS)
+
+    def start() -> kernel.TextMatcher:
+        return MachineGrammar(tables, bound_vocabulary(small, is_raw=True)).matcher()
+
+    written = (*"ab<｜".encode(), 257, *b"</s>")
+    machine.assert_same_interpreted(monkeypatch, start, small, written)

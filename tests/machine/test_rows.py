@@ -5,18 +5,17 @@ from __future__ import annotations
 import gc
 import json
 import tracemalloc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import tables_of
-from enforcer.schema import compile_schema
+from enforcer.machine.grammar import bound_vocabulary
+from tests.support import machine
 from tests.vocabularies import small
 
 if TYPE_CHECKING:
-    from enforcer import kernel
+    from enforcer.machine.grammar import MachineGrammar
 
 V = small()
 # Each comma leads to a state of its own, which takes most tokens.
@@ -25,10 +24,6 @@ OPENED = V.encode('{"a": "')
 COMMA = V.encode(",")[0]
 MOST = 6 << 20  # bytes of one grammar's rows
 FEW = 1 << 20  # where the process is over its bound
-
-
-def compiled(tree: kernel.Tree, schema: dict[str, Any]) -> MachineGrammar:
-    return MachineGrammar(tables_of(compile_schema(schema), None), tree)
 
 
 def follow(grammar: MachineGrammar, ids: list[int]) -> list[bytes]:
@@ -45,7 +40,7 @@ def follow(grammar: MachineGrammar, ids: list[int]) -> list[bytes]:
 @pytest.mark.parametrize("most", [None, 0], ids=["within", "over"])
 def test_rows_of_a_long_text_are_bounded_and_the_same_again(most: int | None) -> None:
     tree = bound_vocabulary(V)
-    grammar = compiled(tree, COMMAS)
+    grammar = machine.held(COMMAS, tree)
     memory = tree.memory
     if most is not None:
         memory.most = most
@@ -62,7 +57,7 @@ def test_rows_of_a_long_text_are_bounded_and_the_same_again(most: int | None) ->
 def test_kept_rows_are_bounded() -> None:
     tree = bound_vocabulary(V)
     names = [f"name {number}" for number in range(1_000)]
-    grammar = compiled(tree, {"properties": {name: {"enum": [1, "a b"]} for name in names}})
+    grammar = machine.held({"properties": {name: {"enum": [1, "a b"]} for name in names}}, tree)
     tree.memory.most = 0
     before = tree.memory.bytes
     ids = V.encode(json.dumps(dict.fromkeys(names[:400], "a b")))
@@ -75,7 +70,7 @@ def test_rows_that_grammars_share_count_once_and_live_as_long_as_one_of_them() -
     tree = bound_vocabulary(V)
 
     def held() -> MachineGrammar:
-        grammar = compiled(tree, {"properties": {"a": {"pattern": "^[a-z ]*,[a-z ]*$"}}})
+        grammar = machine.held({"properties": {"a": {"pattern": "^[a-z ]*,[a-z ]*$"}}}, tree)
         follow(grammar, [*OPENED, COMMA])
         return grammar
 
@@ -105,7 +100,7 @@ def test_a_grammar_weighs_what_it_holds() -> None:
             "size": {"type": "integer", "minimum": 1, "maximum": 500},
             "at": {"type": "string", "format": "date-time"},
         }
-        grammar = compiled(tree, {"properties": properties, "required": ["kind"]})
+        grammar = machine.held({"properties": properties, "required": ["kind"]}, tree)
         follow(grammar, text)
         return grammar
 

@@ -2,43 +2,36 @@ from __future__ import annotations
 
 import gzip
 import json
-from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from enforcer.errors import EnforcerError, UnsupportedSchema
 from enforcer.machine import builder, nodes, wire
-from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
+from enforcer.machine.grammar import MachineGrammar
 from enforcer.machine.tables import tables_of
-from enforcer.schema import Conventions, Root, compile_schema
+from enforcer.schema import Root, compile_schema
 from tests.conformance.harness import forms, maskbench
+from tests.engine_cases import closed
 from tests.laid_out import bound
+from tests.schema_judge import accepts
 from tests.shared_data import shared
+from tests.support import cases, machine
 from tests.vocabularies import small
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from enforcer import kernel
     from enforcer.schema import ArgumentGrammar
 
 _STRING = {"type": "string"}
-_CLOSED = {"additionalProperties": False}
-_OPEN = Conventions(closed_objects=False)
-
-
-@cache
-def _tree() -> kernel.Tree:
-    return bound_vocabulary(small())
 
 
 def _grammar(schema: Any) -> ArgumentGrammar:
-    return compile_schema(schema, root=Root.ANY, conventions=_OPEN)
+    return compile_schema(schema, root=Root.ANY, conventions=machine.OPEN)
 
 
-def _begun(grammar: ArgumentGrammar) -> kernel.TextMatcher:
-    return MachineGrammar(tables_of(grammar, None), _tree()).matcher()
+def _held(grammar: ArgumentGrammar) -> MachineGrammar:
+    return MachineGrammar(tables_of(grammar, None), machine.tree(small()))
 
 
 def _prefix(text: kernel.TextMatcher, data: bytes) -> int:
@@ -47,75 +40,34 @@ def _prefix(text: kernel.TextMatcher, data: bytes) -> int:
 
 
 def _takes(schema: Any, *values: str) -> list[bool]:
-    found = []
-    for value in values:
-        text = _begun(_grammar(schema))
-        data = value.encode()
-        found.append(_prefix(text, data) == len(data) and text.is_accepting())
-    return found
+    found = _held(_grammar(schema))
+    return [accepts(found, value) for value in values]
 
 
-def test_one_of_several_properties_has_to_be_there() -> None:
-    properties = {name: {"type": "integer"} for name in "abc"}
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "anyOf": [{"required": ["a"]}, {"required": ["b"]}],
-        "additionalProperties": False,
-    }
-    texts = ("{}", '{"a":1}', '{"b":1}', '{"c":1}', '{"c":1,"b":2}')
-    assert _takes(schema, *texts) == [False, True, True, False, True]
-
-
-def test_a_closed_object_may_have_to_have_some_property() -> None:
-    properties = {name: {"type": "integer"} for name in "ab"}
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "minProperties": 1,
-        "additionalProperties": False,
-    }
-    texts = ("{}", "{ }", '{"a":1}', '{"b":1}', '{"b":1,"a":2}', '{"b":1,"b":2}')
-    assert _takes(schema, *texts) == [False, False, True, True, True, False]
+@pytest.mark.parametrize(
+    ("schema", "taken", "refused"),
+    cases.params("machine/cases/tables.toml", "schema, taken, refused"),
+)
+def test_objects_of_several_shapes(schema: Any, taken: list[str], refused: list[str]) -> None:
+    assert _takes(schema, *taken) == [True] * len(taken)
+    assert _takes(schema, *refused) == [False] * len(refused)
 
 
 def test_undeclared_names_that_are_few_are_not_begun_where_all_of_them_are_declared() -> None:
-    schema = {
-        "type": "object",
-        "properties": {"ab": {"type": "null"}},
-        "patternProperties": {"^a[bc]$": {}, "^bc+$": {}},
-        "additionalProperties": False,
-    }
+    patterns: dict[str, Any] = {"^a[bc]$": {}, "^bc+$": {}}
+    schema = closed({"ab": {"type": "null"}}, patternProperties=patterns)
     assert _takes(schema, '{"ac":1}', '{"ab":null}', '{"ab":1}') == [True, True, False]
-    text = _begun(_grammar(schema))
     for _ in range(2):
+        text = _held(_grammar(schema)).matcher()
         assert _prefix(text, b'{"ab":null,"a') == 13
         assert not text.accept(ord("b"))
         assert text.accept(ord("c"))
-        text = _begun(_grammar(schema))
-
-
-def test_shapes_with_several_classes_of_names_are_told_apart() -> None:
-    schema = {
-        "anyOf": [
-            {
-                "type": "object",
-                "properties": {"n": {"const": 1}},
-                "patternProperties": {"^x": {"type": "integer"}},
-                "additionalProperties": {"type": "string"},
-            },
-            {"type": "object", "properties": {"x": {"type": "null"}, "n": {"const": 2}}},
-        ]
-    }
-    texts = ('{"n":1,"x1":1}', '{"n":1,"x1":"a"}', '{"n":2,"x":null}', '{"n":1,"x":null}')
-    assert _takes(schema, *texts) == [True, False, True, False]
 
 
 @pytest.mark.parametrize("count", [62, 63, 64, 65, 129])
 def test_a_word_of_shapes_may_have_any_bits(count: int) -> None:
     def shape(value: str, **more: Any) -> dict[str, Any]:
-        properties = {"x": {"const": value}, **more}
-        return {"type": "object", "properties": properties, "required": ["x"]} | _CLOSED
+        return closed({"x": {"const": value}, **more}, "x")
 
     others = [shape("b", **{f"p{i}": {"type": "integer"}}) for i in range(count)]
     schema = {"anyOf": [shape("a"), *others]}
@@ -164,26 +116,7 @@ def test_what_is_too_large_is_refused_where_it_is(
     assert path in refused.value.path
 
 
-@pytest.mark.parametrize("keyword", ["anyOf", "oneOf"])
-def test_a_host_by_its_name_or_address_is_held(keyword: str) -> None:
-    kinds = [{"format": "hostname"}, {"format": "ipv4"}, {"format": "ipv6"}]
-    tables_of(_grammar({"type": "string", keyword: kinds}), None)
-
-
-_LONG = ["^([a-z][0-9])+$", "(c1d3g3.{4,8}){6}", "(t|8){10}..$", "^z9.{100}z9$"]
-_CONTAINING = {"contains": {"multipleOf": 11, "minimum": 100, "type": "number"}}
-_DIVIDED = {"items": {"multipleOf": 4, "type": "number"}}
-
-
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "string", "format": "regex"},
-        {"type": "string", "pattern": "a.{0,300}b"},
-        {"type": "string", "allOf": [{"pattern": each} for each in _LONG]},
-        {"type": "array", "items": {"oneOf": [_CONTAINING, _DIVIDED], "type": "array"}},
-    ],
-)
+@pytest.mark.parametrize("schema", cases.listed("machine/cases/tables.toml", "large"))
 def test_large_automata_are_held(schema: Any) -> None:
     tables_of(_grammar(schema), None)
 
@@ -199,23 +132,10 @@ def test_a_language_that_is_too_large_is_refused_by_its_property() -> None:
 
 
 # More than the schema's compiler looks at: it takes `b` to be in some of these strings.
-_NONE_FITS = {
-    "maxLength": 200,
-    "allOf": [
-        {"pattern": "aa{22,36}"},
-        {"pattern": r"b(?:b\sb|.(?:b|a..))"},
-        {"not": {"pattern": r"b(?:.|b*(?:.(?:(?:[^a]|b)|(?:[ab]b)+a))+[a-c])"}},
-    ],
-}
+_NONE_FITS = cases.schemas("machine/cases/tables.toml")["none fits"]
 
 
-@pytest.mark.parametrize(
-    "schema",
-    [
-        {"type": "string", **_NONE_FITS},
-        {"type": "object", "propertyNames": _NONE_FITS},
-    ],
-)
+@pytest.mark.parametrize("schema", [_NONE_FITS, {"type": "object", "propertyNames": _NONE_FITS}])
 def test_what_no_text_fits_is_not_held(schema: Any) -> None:
     """A mask would let a text begin that nothing may follow."""
     with pytest.raises(UnsupportedSchema, match="there is none"):
@@ -226,26 +146,20 @@ def test_white_space_is_the_layouts() -> None:
     assert tables_of(_grammar({"type": "object"}), bound("deepseek")).white_space == 1
 
 
-def _tools() -> Iterator[Any]:
-    with gzip.open(shared("cases", "tools.jsonl.gz"), "rt", encoding="utf-8") as lines:
-        for line in lines:
-            yield json.loads(line)
-
-
 @pytest.mark.slow
 def test_every_collected_tool_is_held() -> None:
     count = 0
-    for tool in _tools():
+    with gzip.open(shared("cases", "tools.jsonl.gz"), "rt", encoding="utf-8") as lines:
+        tools = [*map(json.loads, lines)]
+    for tool in tools:
         try:
-            grammar = compile_schema(tool["function"]["parameters"], conventions=_OPEN)
+            grammar = compile_schema(tool["function"]["parameters"], conventions=machine.OPEN)
         except EnforcerError:
             continue
         count += 1
-        held = MachineGrammar(tables_of(grammar, None), _tree())
+        held = _held(grammar)
         for value in tool.get("valid_arguments", ()):
-            text, data = held.matcher(), json.dumps(value).encode()
-            assert _prefix(text, data) == len(data)
-            assert text.is_accepting()
+            assert accepts(held, json.dumps(value))
     assert count > 900
 
 
@@ -255,16 +169,13 @@ def test_of_maskbench_nearly_all_is_held_and_judged_as_it_is() -> None:
     count = 0
     for case in cases:
         try:
-            held = MachineGrammar(tables_of(_grammar(case.schema), None), _tree())
+            held = _held(_grammar(case.schema))
         except EnforcerError:
             continue
         count += 1
         for value, is_valid in case.tests:
             for form in forms(value, case.id):
-                text, data = held.matcher(), form.encode()
-                is_taken = _prefix(text, data) == len(data) and text.is_accepting()
-                assert is_valid or not is_taken, case.id
-                assert is_taken or not is_valid, case.id
+                assert accepts(held, form) == is_valid, case.id
     assert count >= 0.95 * len(cases)
 
 

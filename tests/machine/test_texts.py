@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from functools import cache
 from importlib import import_module
 from random import Random
 from typing import TYPE_CHECKING, Any
@@ -21,11 +20,11 @@ from enforcer.machine import grammar as binding
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Root, compile_schema
-from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
-from tests.engine_cases import CASES
+from tests.engine_cases import CASES, closed
 from tests.machine.interpreted import interpreted
 from tests.schema_strategies import schemas
+from tests.support import cases, machine
 
 if TYPE_CHECKING:
     from enforcer.schema import ArgumentGrammar
@@ -33,19 +32,15 @@ if TYPE_CHECKING:
 V = vocabularies.small()
 
 
-@cache
-def tree() -> kernel.Tree:
-    return bound_vocabulary(V)
+TREE = machine.tree(V)
 
 
 def compiled(grammar: ArgumentGrammar) -> MachineGrammar:
-    return MachineGrammar(tables_of(grammar, None), tree())
+    return MachineGrammar(tables_of(grammar, None), TREE)
 
 
 def row(text: kernel.TextMatcher) -> set[int]:
-    found = np.full(V.words, -1, np.int32)
-    text.fill(found)
-    return vocabularies.bits(found)
+    return machine.mask(text, V)
 
 
 def walked(text: kernel.TextMatcher, random: Random, most: int) -> list[int]:
@@ -73,11 +68,8 @@ def test_a_row_has_exactly_the_ids_that_are_accepted(case: Any) -> None:
     for value in (*case.valid, *case.invalid):
         text = found.matcher()
         for token_id in V.encode(json.dumps(value)):
-            legal = row(text)
-            for other in range(-1, V.size + 1):
-                assert text.accept(other) == (other in legal)
-                if other in legal:
-                    text.rollback(1)
+            machine.agreed(text, V)
+            assert not any(map(text.accept, (-1, V.size)))
             if not text.accept(token_id):
                 assert value in case.invalid
                 break
@@ -189,7 +181,7 @@ def test_frames_of_a_deep_text_are_moved_seldom(monkeypatch: pytest.MonkeyPatch)
 def test_a_row_made_out_of_bounds_is_not_kept() -> None:
     grammar = compile_schema({"properties": {"a": {"type": "integer"}}, "required": ["a"]})
     tables = tables_of(grammar, None)
-    found = MachineGrammar(tables, tree())
+    found = MachineGrammar(tables, TREE)
     tables.arrays["names"].view(kernel.NAME)["node"] = 10**6  # behind the check of tables
     for _ in range(2):
         text = replayed(found, V.encode('{"a":'))
@@ -215,30 +207,24 @@ def test_a_kept_row_is_the_row(schema: Any, random: Random) -> None:
 
 def test_rows_are_kept_when_met_again() -> None:
     found = compiled(compile_schema({"type": "object"}))
-    before = tree().memory.bytes
+    before = TREE.memory.bytes
     texts = [replayed(found, V.encode('{"c": 1, "d": ')) for _ in range(3)]
     rows = [row(text) for text in texts]
     assert rows[0] == rows[1] == rows[2]
     assert [bool(text.work) for text in texts] == [True, False, False]
-    assert tree().memory.bytes > before
+    assert TREE.memory.bytes > before
 
 
 def test_a_vocabulary_keeps_few_tries_of_patterns() -> None:
     letters = "abcdefg"
-    tokens = [*(bytes([byte]) for byte in range(256)), *(f'{c}"'.encode() for c in letters)]
-    vocabulary = Vocabulary(tokens, {})
+    vocabulary = machine.of_bytes(f'{c}"' for c in letters)
     shared = bound_vocabulary(vocabulary)
     for bits in range(1 << len(letters)):
         some = "".join(c for n, c in enumerate(letters) if bits >> n & 1)
-        grammar = compile_schema({"pattern": f"^[h-zA-Z{some}]*$", "type": "string"}, root=Root.ANY)
-        text = MachineGrammar(tables_of(grammar, None), shared).matcher()
-        assert text.accept(ord('"'))
-        found = np.zeros(vocabulary.words, np.int32)
-        text.fill(found)
-        exits = {
-            vocabulary.token_bytes(i)[:1].decode() for i in vocabularies.bits(found) if i > 255
-        }
-        assert exits == set(some)
+        schema = {"pattern": f"^[h-zA-Z{some}]*$", "type": "string"}
+        text = machine.begun(machine.held(schema, shared, root=Root.ANY), '"')
+        found = {token for token in machine.legal(text, vocabulary) if len(token) > 1}
+        assert found == {f'{c}"'.encode() for c in some}
     assert 32 < len(shared.tries) <= 64
 
 
@@ -254,12 +240,9 @@ def test_rows_near_the_bounds_of_a_length(pattern: str | None) -> None:
         longest = 0
         while text.accept(V.encode("a")[0]):
             longest += 1
-            legal = row(text)
+            row(text)
             recalled += not text.work
-            for token_id in range(V.size):
-                assert text.accept(token_id) == (token_id in legal)
-                if token_id in legal:
-                    text.rollback(1)
+            machine.agreed(text, V)
         assert longest == (30 if pattern and "90" in pattern else 120)
     if pattern == "^[a-z ]*$":  # of the others some rows are too little work to be kept
         assert recalled > longest
@@ -288,75 +271,28 @@ def test_a_row_that_is_too_short_is_refused() -> None:
         assert vocabularies.bits(long) == row(text)
 
 
-@pytest.mark.parametrize(
-    ("schema", "value"),
-    [
-        ({"type": "object", "properties": {"a": {"type": "string"}}}, {"a": 'é\n"', "b": [1, {}]}),
-        (
-            {"anyOf": [{"type": "array", "maxItems": 2}, {"enum": [1, "日本", None]}]},
-            [[], "\U0001f642"],
-        ),
-        (
-            {
-                "type": "object",
-                "properties": {f"n{n}": {"const": n} for n in range(70)},
-                "required": ["n3", "n63", "n64"],
-                "additionalProperties": False,
-            },
-            {f"n{n}": n for n in (64, 63, 5, 3)},
-        ),
-        ({"type": "string", "pattern": "^a+b", "maxLength": 30}, "aaab-c"),
-        (
-            {
-                "type": "object",
-                "properties": {"a": {}, "b": {}, "c": {}},
-                "anyOf": [
-                    {"required": ["a"], "maxProperties": 2},
-                    {"required": ["b", "c"], "maxProperties": 3},
-                ],
-            },
-            {"x": 1, "b": 2, "c": 3},
-        ),
-        (
-            {
-                "type": "array",
-                "prefixItems": [{}],
-                "contains": {"enum": [1, 2]},
-                "minContains": 2,
-                "maxContains": 2,
-                "maxItems": 4,
-            },
-            ["a", 1, "b", 2],
-        ),
-        ({"type": "array", "items": {"enum": ["a", 1, None]}, "uniqueItems": True}, [1, "a"]),
-        (
-            {"type": "object", "not": {"propertyNames": {"pattern": "^[ab]"}}},
-            {"a": 1, "c": 2},
-        ),
-        ({"type": "array", "items": {"type": "string"}, "uniqueItems": True}, ["a", "", "aé"]),
-        (
-            {"type": "array", "items": {"pattern": "^[ab]{1,4}$", "type": "string"}}
-            | {"uniqueItems": True},
-            ["a", "b", "ab", "ba"],
-        ),
-    ],
-)
+CASES_OF_KERNELS = [
+    *cases.params("machine/cases/texts.toml", "schema, value"),
+    (
+        closed({f"n{n}": {"const": n} for n in range(70)}, "n3", "n63", "n64"),
+        json.dumps({f"n{n}": n for n in (64, 63, 5, 3)}),
+    ),
+]
+
+
+@pytest.mark.parametrize(("schema", "value"), CASES_OF_KERNELS)
 def test_interpreted_it_does_the_same(
-    schema: Any, value: Any, monkeypatch: pytest.MonkeyPatch
+    schema: Any, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tables = tables_of(compile_schema(schema, root=Root.ANY), None)
-    small = vocabularies.cut([json.dumps(value), json.dumps(value, ensure_ascii=False)])
-    texts = []
-    for module in (kernel, interpreted()):
-        monkeypatch.setattr(binding, "kernel", module)
-        texts.append(MachineGrammar(tables, bound_vocabulary(small)).matcher())
-    for token_id in small.encode(json.dumps(value)):
-        rows = [np.zeros(small.words, np.int32) for _ in texts]
-        for text, found in zip(texts, rows, strict=True):
-            text.fill(found)
-        assert (rows[0] == rows[1]).all()
-        assert texts[0].work == texts[1].work
-        assert texts[0].accept(token_id)
-        assert texts[1].accept(token_id)
-    assert texts[0].is_accepting()
-    assert texts[1].is_accepting()
+    text = json.dumps(json.loads(value))
+    small = vocabularies.cut([text, value])
+
+    def start() -> kernel.TextMatcher:
+        return MachineGrammar(tables, bound_vocabulary(small)).matcher()
+
+    ids = small.encode(text)
+    assert all(machine.assert_same_interpreted(monkeypatch, start, small, ids))
+    matcher = start()
+    assert all(map(matcher.accept, ids))
+    assert matcher.is_accepting()

@@ -15,14 +15,7 @@ from hypothesis import strategies as st
 from enforcer import kernel
 from enforcer.errors import InvalidVocabulary
 from enforcer.machine import byte_groups, grammar
-from enforcer.machine.byte_groups import (
-    AS_WHITE_SPACE,
-    BEYOND_ASCII,
-    CJK,
-    IN_NO_STATE,
-    U_2000,
-    groups_beyond_ascii,
-)
+from enforcer.machine.byte_groups import BEYOND_ASCII, CJK, IN_NO_STATE, groups_beyond_ascii
 from enforcer.machine.grammar import VocabularyTree, build_tree
 from tests import vocabularies
 from tests.formats import vocabularies as formats
@@ -36,8 +29,8 @@ if TYPE_CHECKING:
 BUILDERS = [kernel, interpreted()]
 # First bytes of the characters that some automata tell apart.
 _LEADS = {
-    0xE2: U_2000,
-    **dict.fromkeys((0xC2, 0xE1, 0xE3, 0xEF), AS_WHITE_SPACE),
+    0xE2: byte_groups.U_2000,
+    **dict.fromkeys((0xC2, 0xE1, 0xE3, 0xEF), byte_groups.AS_WHITE_SPACE),
     **dict.fromkeys(range(0xE4, 0xEA), CJK),
 }
 # Pieces that are prefixes of each other, white space, and characters whole, cut and wrong.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import enforcer
@@ -11,19 +13,8 @@ from enforcer.turn import around, dialects, header, reader
 from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import TOOLS
 from tests.machine.interpreted import interpreted
+from tests.support import cases
 from tests.vocabularies import row_of
-
-HERMES = '<tool_call>\n{"name": "get", "arguments": {"a": 1}}\n</tool_call>\n<tool_call>'
-CROSSING = [b'{"name": "get', b'", "arg', b'": {"a', b"1}}\n", b'": {}}', b"12}", b"call>\n"]
-TURNS = {
-    "hermes": ("Well. " + HERMES, CROSSING),
-    "pythonic": ("[get(a=1), a()]", [b"[get", b"get(", b"()", b"(), a(", b"1), ", b")]", b"]x"]),
-    "qwen3_coder": (
-        "<tool_call>\n<function=get>\n<parameter=a>\n1\n</parameter>\n</function>\n</tool_call>",
-        [b"=get>\n", b">\n<parameter", b"\n</", b"</function>\n", b"1\n</parameter>\n"],
-    ),
-    "mistral": ('[TOOL_CALLS]get{"a": 1}[TOOL_CALLS]a{}', [b"get{", b"{}", b'{"a', b"weather{}"]),
-}
 
 
 def of(name: str, pieces: list[bytes]) -> Vocabulary:
@@ -37,10 +28,14 @@ def of(name: str, pieces: list[bytes]) -> Vocabulary:
     return Vocabulary(tokens, controls)
 
 
-@pytest.mark.parametrize("name", TURNS)
-def test_interpreted_it_does_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    text, pieces = TURNS[name]
-    some, found = of(name, pieces), []
+@pytest.mark.parametrize(
+    ("name", "text", "tokens"), cases.params("machine/cases/turns.toml", "name, text, pieces")
+)
+def test_interpreted_it_does_the_same(
+    name: str, text: str, tokens: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pieces = [token.encode() for token in tokens]
+    some, found = of(name, pieces), list[Any]()
     for is_source in (False, True):
         for module in (grammar, machine, around, reader, header) if is_source else ():
             monkeypatch.setattr(module, "kernel", interpreted())

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from itertools import takewhile
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.layouts import JSON
-from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import tables_of
-from enforcer.schema import Root, compile_schema
-from enforcer.vocabulary import Vocabulary
+from enforcer.schema import Root
+from tests.support import machine
 
 if TYPE_CHECKING:
     from enforcer import kernel
+    from enforcer.vocabulary import Vocabulary
 
 _ONE = {"const": 1}
 # More characters than a pattern may have words that are made declared names of it.
@@ -38,43 +37,20 @@ def _vocabulary() -> Vocabulary:
     ends = ("à", "一", "\\u00e0", "\\u", "b", "c", "z", 'à"', 'b"')
     whole = [b + p + e for b in begins for p in _BEFORE for e in ("", *ends)]
     parts = [(b + p).encode() + e for b in begins for p in _BEFORE for e in (b"\xc3", b"\xe4\xb8")]
-    more = {*(text.encode() for text in whole), *parts}
-    return Vocabulary(
-        [*(bytes([n]) for n in range(256)), *sorted(t for t in more if len(t) > 1)], {}
-    )
-
-
-@cache
-def _tree() -> kernel.Tree:
-    return bound_vocabulary(_vocabulary())
+    return machine.of_bytes(sorted({*(text.encode() for text in whole), *parts}))
 
 
 def _text(schema: dict[str, Any], written: str, layout: Any = None) -> kernel.TextMatcher:
-    text = MachineGrammar(
-        tables_of(compile_schema(schema, root=Root.ANY), layout), _tree()
-    ).matcher()
-    for byte in written.encode():
-        if not text.accept(byte):
-            break
+    found = machine.held(schema, machine.tree(_vocabulary()), layout, root=Root.ANY)
+    text = found.matcher()
+    for _ in takewhile(text.accept, written.encode()):
+        pass
     return text
 
 
 def _agree(text: kernel.TextMatcher) -> dict[bytes, int]:
-    return {_vocabulary().token_bytes(number): number for number in agreed(text, _vocabulary())}
-
-
-def agreed(text: kernel.TextMatcher, vocabulary: Vocabulary) -> list[int]:
-    """The token ids that are accepted, which are those of the mask."""
-    row = np.zeros(vocabulary.words, np.int32)
-    text.fill(row)
-    taken = []
-    for number in range(vocabulary.size):
-        if text.accept(number):
-            text.rollback(1)
-            taken.append(number)
-    masked = [number for number in range(vocabulary.size) if row[number >> 5] >> (number & 31) & 1]
-    assert taken == masked
-    return taken
+    found = sorted(machine.agreed(text, _vocabulary()))
+    return {_vocabulary().token_bytes(number): number for number in found}
 
 
 def _quoted(*texts: str) -> str:

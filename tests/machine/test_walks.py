@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from enforcer import engines
 from enforcer.machine.grammar import MachineGrammar
 from enforcer.schema import compile_schema
-from enforcer.vocabulary import Vocabulary
 from tests.schema_judge import agree_along_a_walk
+from tests.support import cases, machine
 from tests.vocabularies import cut
 
 if TYPE_CHECKING:
@@ -32,40 +32,7 @@ _MORE = (b"aaaaaa", b"a a a a", b"nnn", b"tab", b"uuu", b"\\u00", b"\\u", b"0041
 V = cut(_TEXTS, _MORE)
 
 
-def text(pattern: str, most: int, **more: Any) -> dict[str, Any]:
-    return {"type": "string", "pattern": pattern, "maxLength": most, **more}
-
-
-WORDS = text(r"^(?:\S+\s+){0,2}\S+$", 7)
-NESTED = {
-    "$defs": {
-        "node": {
-            "type": "object",
-            "properties": {
-                "a": text("^[a-c é]*$", 5),
-                "b": {"type": "array", "items": WORDS, "maxItems": 3},
-                "c": {"$ref": "#/$defs/node"},
-            },
-            "additionalProperties": text("[a-z]", 6),
-        }
-    },
-    "$ref": "#/$defs/node",
-}
-SCHEMAS: list[dict[str, Any]] = [
-    WORDS,
-    text(r"^\S(.*\S)?$", 6),
-    text("[A-Za-z]", 5),
-    text("^https://", 12),
-    text("^.*$", 7, minLength=2),
-    text(r"^(ab|é|\n|🙂|\\)*$", 6),
-    text("^a.*b.*c$", 9),
-    text("^[^<>]*$", 4),
-    {"anyOf": [WORDS, {"type": "integer"}, {"type": "array", "items": text("^[ab]*$", 4)}]},
-    {"type": "array", "prefixItems": [text("^a", 4), text("^b", 6)], "items": text("^c", 8)},
-    {"type": "array", "items": text("^[ab ]+$", 5), "uniqueItems": True, "maxItems": 4},
-    {"type": "array", "items": {"properties": {"a": WORDS}, "type": "object"}, "uniqueItems": True},
-    NESTED,
-]
+SCHEMAS = cases.listed("machine/cases/walks.toml", "schemas")
 
 
 @cache
@@ -101,7 +68,7 @@ def test_tokens_that_are_no_utf_8_are_not_allowed(schema: dict[str, Any]) -> Non
     random = Random(5)
     pieces = b'\x80\x90\x9f\xa0\xbf\xc0\xc2\xc3\xe0\xe6\xed\xf0\xf4\xffa"'
     tokens = {bytes(random.choices(pieces, k=random.randint(2, 5))) for _ in range(1_000)}
-    vocabulary = Vocabulary([*(bytes([byte]) for byte in range(256)), *sorted(tokens)], {})
+    vocabulary = machine.of_bytes(sorted(tokens))
     engine = engines.load("machine", vocabulary)
     matcher = engine.compile(compile_schema({"type": "string", **schema})).matcher()
     assert matcher.accept(ord('"'))

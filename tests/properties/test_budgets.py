@@ -11,45 +11,23 @@ import jsonschema
 import pytest
 
 import enforcer
-from enforcer.errors import BudgetTooSmall, InvalidTools
+from enforcer.errors import InvalidTools
 from enforcer.layouts import LayoutKind
 from enforcer.turn import dialects
-from tests.budget_cases import SCHEMAS
+from tests.budget_cases import SCHEMAS, needed, of
 from tests.dialect_cases import NAMES, opening, vocabulary
+from tests.support import cases
+from tests.support.tools import tool
 from tests.vocabularies import legal
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from enforcer.turn.matcher import Matcher
 
 SPARE = 20
 # Names that every layout can write.
-PLAIN = {
-    "plain": SCHEMAS["plain"],
-    "nested": {
-        "type": "object",
-        "properties": {
-            "mode": {"enum": ["read only", "w"]},
-            "at": {
-                "type": "object",
-                "properties": {
-                    "xs": {"type": "array", "items": {"type": "integer"}, "minItems": 2}
-                },
-                "required": ["xs"],
-            },
-            "note": {"type": "string", "minLength": 5},
-            "more": {"type": ["string", "null", "number"]},
-        },
-        "required": ["mode", "at"],
-        "additionalProperties": False,
-    },
-    "patterns": SCHEMAS["patterns"],
-    "contains": SCHEMAS["contains"],
-    "distinct strings": SCHEMAS["distinct strings"],
-    "all of the unique": SCHEMAS["all of the unique"],
-    "alternatives": SCHEMAS["alternatives"],
-}
+NESTED = cases.schemas("properties/cases/budgets.toml")["nested"]
+_SHARED = ("plain", "patterns", "contains", "distinct strings", "all of the unique", "alternatives")
+PLAIN = {"nested": NESTED, **{name: SCHEMAS[name] for name in _SHARED}}
 
 
 @cache
@@ -59,10 +37,7 @@ def served(name: str) -> enforcer.Enforcer:
 
 
 def started(name: str, schema: dict[str, Any], choice: str, budget: int) -> Matcher:
-    tools = [
-        {"type": "function", "function": {"name": each, "parameters": schema}}
-        for each in ("get", "get_weather")
-    ]
+    tools = [tool(each, schema) for each in ("get", "get_weather")]
     return served(name).matcher(tools, choice, prompt_ids=opening(name), budget=budget)
 
 
@@ -135,15 +110,8 @@ def test_a_turn_that_fits_is_left_as_it_is(name: str, schema: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_least_budget_is_enough_whichever_tool_is_shortest(name: str) -> None:
-    long = {"type": "string", "minLength": 40}
-    schemas = {
-        "a": {"type": "object", "properties": {"s": long}, "required": ["s"]},
-        "get": {"type": "object"},
-    }
-    tools = [
-        {"type": "function", "function": {"name": each, "parameters": schemas[each]}}
-        for each in schemas
-    ]
+    long = of(s={"type": "string", "minLength": 40})
+    tools = [tool("a", long), tool("get", {"type": "object"})]
 
     def begun(budget: int) -> Matcher:
         return served(name).matcher(tools, "required", prompt_ids=opening(name), budget=budget)
@@ -157,7 +125,7 @@ def test_the_least_budget_is_enough_whichever_tool_is_shortest(name: str) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_text_with_a_format_or_the_calls_in_its_stead_end_in_time(name: str) -> None:
-    tools = [{"type": "function", "function": {"name": "get", "parameters": PLAIN["plain"]}}]
+    tools = [tool("get", PLAIN["plain"])]
     wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": PLAIN["plain"]}}
 
     def begun(budget: int) -> Matcher:
@@ -191,13 +159,6 @@ def test_a_keyword_that_is_not_the_name_which_is_needed_has_an_end(needed: dict[
 def native(matcher: Matcher) -> Any:
     """Return the kernel's text of arguments."""
     return getattr(matcher.position.grammar, "engine", matcher.position.grammar)
-
-
-def needed(begun: Callable[[int], Matcher]) -> int:
-    """Return the least budget by what the refusal of none says."""
-    with pytest.raises(BudgetTooSmall) as caught:
-        begun(0)
-    return int(caught.value.reason.split(" takes ")[1].split()[0])
 
 
 def valid(name: str, schema: dict[str, Any], turn: Any) -> None:

@@ -15,20 +15,12 @@ import enforcer
 from enforcer.turn.events import Happening
 from enforcer.turn.lexer import BLANK_BYTES
 from enforcer.turn.parser import Parser
-from tests import vocabularies
+from tests import vocabularies, walks
+from tests.engine_cases import closed
+from tests.support.machine import agreed
+from tests.support.tools import tool
 from tests.vocabularies import call, legal, row_of, split, write
-from tests.walks import (
-    FORMS,
-    OBJECTS,
-    V,
-    examples,
-    instances,
-    requests,
-    schemas,
-    served,
-    step,
-    walk,
-)
+from tests.walks import OBJECTS, V, examples, instances, requests, schemas, served, step, walk
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +78,7 @@ def test_whatever_is_sampled_every_call_is_declared_and_valid(
 
 
 @examples(150)
-@given(st.data(), OBJECTS, st.sampled_from(FORMS), SEEDS)
+@given(st.data(), OBJECTS, st.sampled_from(walks.FORMS), SEEDS)
 def test_a_valid_call_in_any_form_and_split_is_accepted_and_read_back(
     data: st.DataObject, schema: dict[str, Any], form: Callable[..., Any], seed: int
 ) -> None:
@@ -97,7 +89,7 @@ def test_a_valid_call_in_any_form_and_split_is_accepted_and_read_back(
     ids += split(random.choice, V, b"functions.get:4")
     ids += write(V, "<|tool_call_argument_begin|>") + split(random.choice, V, text.encode())
     ids += write(V, "<|tool_call_end|><|tool_calls_section_end|><|im_end|>")
-    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    tools = [tool("get", schema)]
     asked = [{"id": "x", "function": {"name": "get"}}] * 4
     matcher = served().matcher(tools, messages=[{"role": "assistant", "tool_calls": asked}])
     assert matcher.validate(ids) == len(ids), V.decode(ids)
@@ -118,14 +110,8 @@ def test_a_bit_is_set_exactly_if_accept_then_succeeds(
     matcher = served().matcher(**request, prompt_ids=prompt_ids(tail))
     random = Random(seed)
     for at in range(60):
-        allowed = legal(matcher)
-        assert allowed
-        for token_id in range(-1, V.size + 1):
-            accepted = matcher.accept(token_id)
-            assert accepted == (token_id in allowed), (token_id, matcher)
-            if accepted:
-                matcher.rollback(1)
-        assert legal(matcher) == allowed
+        allowed = agreed(matcher, V, range(-1, V.size + 1))
+        assert legal(matcher) == allowed != set()
         matcher.accept(step(matcher, random, hurry=0.4 + at / 100))
 
 
@@ -153,13 +139,7 @@ def test_who_masks_a_turn_and_who_reads_it_stand_in_the_same_state(
 
 def test_what_is_forced_may_be_split_in_any_way() -> None:
     """A text without an alternative is still many rows of ids."""
-    schema = {
-        "type": "object",
-        "properties": {"city": {"const": "Paris"}},
-        "required": ["city"],
-        "additionalProperties": False,
-    }
-    tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+    tools = [tool("get", closed({"city": {"const": "Paris"}}, "city"))]
     matcher = served().matcher(tools, "required")
     opened = call("get", 0, '{"city": "').removesuffix("<|tool_call_end|>")
     vocabularies.feed(matcher, write(V, "<|tool_calls_section_begin|>" + opened))

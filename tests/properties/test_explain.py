@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from enforcer.errors import SchemaError
 from tests.explained_turns import start
 from tests.schema_strategies import schemas
+from tests.support.tools import tool
 from tests.vocabularies import legal, row_of, write
 from tests.walks import V, examples, requests, served, step
 
@@ -30,9 +31,8 @@ BEGUN = write(
 
 def begun(schema: dict[str, Any]) -> ExplainedMatcher | None:
     """Start the arguments of a tool with that schema; None where it is refused."""
-    tool = {"type": "function", "function": {"name": "t", "parameters": schema}}
     try:
-        matcher = start(served(), [tool], "required")
+        matcher = start(served(), [tool("t", schema)], "required")
         matcher.validate(BEGUN)
     except SchemaError:
         return None

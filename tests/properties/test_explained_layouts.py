@@ -20,6 +20,8 @@ import enforcer
 from enforcer.errors import SchemaError
 from enforcer.turn import dialects
 from tests.explained_turns import start
+from tests.support import cases
+from tests.support.tools import tool
 from tests.vocabularies import feed, legal
 from tests.walks import examples
 
@@ -28,36 +30,11 @@ if TYPE_CHECKING:
 
     from enforcer.tools.explain.turn import ExplainedMatcher
 
-# The text before the arguments of a call of `f`, and the texts around a value of its property.
-CALLS = {
-    "kimi_k2": "<|tool_calls_section_begin|><|tool_call_begin|>functions.f:0"
-    "<|tool_call_argument_begin|>",
-    "qwen3_coder": "<tool_call>\n<function=f>\n",
-    "pythonic": "[f(",
-}
-DELIMITERS = {
-    "kimi_k2": (",", ":", "}", "]"),
-    "qwen3_coder": (",", ":", "}", "]", "<parameter=", ">", "</parameter>", "</function>"),
-    "pythonic": (",", "=", ":", "}", "]", ")"),
-}
+_CASES = cases.load("properties/cases/explained_layouts.toml")
+CALLS, DELIMITERS = _CASES["calls"], _CASES["delimiters"]
 STOP = "</parameter>"
 NAMES = ("a", "ab", "b", "cé")
-LEAVES = st.sampled_from(
-    [
-        {"type": "string"},
-        {"type": "string", "minLength": 2, "maxLength": 3},
-        {"type": "integer", "minimum": -3, "maximum": 120},
-        {"type": "number"},
-        {"type": "boolean"},
-        {"type": ["null", "boolean"]},
-        {"enum": ["x", "xy", "é", 'q"', 1, 12, None, True]},
-        {"enum": ["1", 1, "true", "z"]},
-        {"const": "-/"},
-        {"type": "array", "items": {"enum": ["a", "b", 3]}, "uniqueItems": True},
-        {"type": "array", "items": {"type": "string"}, "maxItems": 2, "uniqueItems": True},
-        {"oneOf": [{"const": "u"}, {"type": "integer", "minimum": 7}]},
-    ]
-)
+LEAVES = st.sampled_from([*map(json.loads, _CASES["leaves"])])
 
 
 @st.composite
@@ -82,9 +59,8 @@ def served(dialect: str) -> enforcer.Enforcer:
 
 def begun(dialect: str, schema: dict[str, Any]) -> ExplainedMatcher | None:
     """Start the arguments of a tool over the vocabulary of the 256 bytes; None if refused."""
-    tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
     try:
-        matcher = start(served(dialect), [tool], "required")
+        matcher = start(served(dialect), [tool("f", schema)], "required")
         feed(matcher, served(dialect).vocabulary.encode(CALLS[dialect], markers=True))
     except SchemaError:
         return None

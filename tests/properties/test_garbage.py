@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,7 @@ from enforcer.request import carrier, history, spec_text, tools
 from enforcer.request import response_format as formats
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.support import cases
 from tests.walks import V, examples, served
 
 if TYPE_CHECKING:
@@ -28,87 +30,20 @@ for _ in range(50_000):
 CIRCLE: dict[object, object] = {}
 CIRCLE["self"] = CIRCLE
 
-SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(),
-    st.text(max_size=8),
-    st.binary(max_size=4),
-    st.sampled_from(
-        [
-            *(
-                "auto",
-                "required",
-                "function",
-                "allowed_tools",
-                "<|tool_call_end|>",
-                "\ud800",
-                "$ref",
-            ),
-            *(float("nan"), -1, object(), {1, 2}, (), range(3), b"{}", CIRCLE, int, 1j),
-        ]
-    ),
-)
+ODD = [float("nan"), -1, object(), {1, 2}, (), range(3), b"{}", CIRCLE, int, 1j, "\ud800", "$ref"]
+WORDS = ["auto", "required", "function", "allowed_tools", "<|tool_call_end|>"]
+NUMBERS = st.booleans() | st.integers() | st.floats()
+TEXTS = st.text(max_size=8) | st.binary(max_size=4)
+FIELDS = ["type", "function", "name", "parameters", "properties", "enum", "mode", "tools", "role"]
+FIELDS += ["tool_calls", "id", "$ref", "allOf", "not", "items"]
+NAMES = st.sampled_from(FIELDS) | st.text(max_size=3) | st.integers() | st.none()
 GARBAGE = st.recursive(
-    SCALARS,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3),
-        st.dictionaries(
-            st.one_of(
-                st.sampled_from(
-                    [
-                        *("type", "function", "name", "parameters", "properties", "enum", "mode"),
-                        *("tools", "role", "tool_calls", "id", "$ref", "allOf", "not", "items"),
-                    ]
-                ),
-                st.text(max_size=3),
-                st.integers(),
-                st.none(),
-            ),
-            inner,
-            max_size=3,
-        ),
-    ),
+    st.none() | NUMBERS | TEXTS | st.sampled_from([*WORDS, *ODD]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
     max_leaves=8,
 )
 
-REQUEST: dict[str, Any] = {
-    "tools": [
-        {
-            "type": "function",
-            "function": {
-                "name": "get",
-                "parameters": {
-                    "type": "object",
-                    "properties": {"a": {"type": "string", "enum": ["x"]}, "b": {"items": {}}},
-                    "required": ["a"],
-                },
-            },
-        }
-    ],
-    "tool_choice": {
-        "type": "allowed_tools",
-        "allowed_tools": {
-            "mode": "auto",
-            "tools": [{"type": "function", "function": {"name": "get"}}],
-        },
-    },
-    "parallel_tool_calls": True,
-    "messages": [
-        {"role": "user", "content": "Hi"},
-        {
-            "role": "assistant",
-            "content": None,
-            "tool_calls": [{"id": "x", "type": "function", "function": {"name": "get"}}],
-        },
-        {"role": "tool", "tool_call_id": "x", "content": ""},
-    ],
-    "response_format": {
-        "type": "json_schema",
-        "json_schema": {"name": "r", "schema": {"type": "object"}},
-    },
-}
+REQUEST = cases.schemas("properties/cases/garbage.toml", "requests")["right"]
 
 
 def places(value: Any, path: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
@@ -122,19 +57,21 @@ def places(value: Any, path: tuple[int | str, ...] = ()) -> Iterator[tuple[int |
 PLACES = [path for path in places(REQUEST) if path]
 
 
+def put(part: Any, path: tuple[int | str, ...], value: Any) -> None:
+    """Replace the part of a value that has a path."""
+    *way, last = path
+    for key in way:
+        part = part[key]
+    part[last] = value
+
+
 @st.composite
 def damaged(draw: st.DrawFn) -> dict[str, Any]:
     """Draw a right request, one or two parts of which are garbage."""
-    request = copy.deepcopy(REQUEST)
+    request: dict[str, Any] = copy.deepcopy(REQUEST)
     for path in draw(st.lists(st.sampled_from(PLACES), min_size=1, max_size=2)):
-        part: Any = request
-        *way, last = path
-        try:
-            for key in way:
-                part = part[key]
-            part[last] = draw(GARBAGE)
-        except (TypeError, KeyError, IndexError):
-            continue  # the other damage has taken this part away
+        with suppress(TypeError, KeyError, IndexError):  # the other damage has taken this part away
+            put(request, path, draw(GARBAGE))
     return request
 
 
@@ -174,11 +111,7 @@ def test_garbage_in_every_field(
 @pytest.mark.parametrize("value", [DEEP, CIRCLE, 10**5000], ids=["deep", "circle", "huge"])
 def test_what_has_no_end(path: tuple[int | str, ...], value: Any) -> None:
     request = copy.deepcopy(REQUEST)
-    *way, last = path
-    part: Any = request
-    for key in way:
-        part = part[key]
-    part[last] = value
+    put(request, path, value)
     only_enforcer_errors(served().matcher, **request)
     only_enforcer_errors(enforcer.extra_body, **request)
 

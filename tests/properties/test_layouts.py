@@ -15,60 +15,19 @@ from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import Decoder
 from enforcer.layouts.pattern import ID
 from enforcer.schema import Root, compile_schema
-from tests.laid_out import (
-    DECLARED,
-    FORMATS,
-    KEPT,
-    LAID_OUT,
-    bound,
-    coerced,
-    engine,
-    key_is_writable,
-    legal,
-    read,
-    spelled,
-    symbols_of_ids,
-    types,
-    vocabulary,
-    write,
-    written_symbols,
-)
-from tests.vocabularies import split
+from tests import laid_out
+from tests.laid_out import FORMATS, LAID_OUT, bound, engine, legal, read, step, vocabulary, walk
+from tests.support import cases
+from tests.support.machine import agreed
 from tests.walks import OBJECTS, examples, instances
 
 if TYPE_CHECKING:
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar
+    from enforcer.engines import CompiledGrammar
 
 
 V = vocabulary()
 SEEDS = st.integers(0, 2**32)
-# What makes the objects of arguments hard: keywords across pairs, types in unions, hostile keys.
-HARD = [
-    {},
-    {"type": "object", "additionalProperties": False},
-    {"properties": {"a": {"type": "string", "minLength": 2, "maxLength": 4}}, "required": ["a"]},
-    {"properties": {"a": {"type": ["string", "null"]}, "b": {"type": ["string", "integer"]}}},
-    {"properties": {"a": {"type": ["string", "number", "boolean"]}}, "additionalProperties": False},
-    {"properties": {"a": {"type": ["integer", "string"], "enum": ["5", 5, "x", 1.0]}}},
-    {"properties": {"a": {"type": ["boolean", "array"]}, "b": {"type": ["object", "string"]}}},
-    {"properties": {"a": {"enum": ["null", None, "TRUE", True, " 5 ", "\n", "", "</parameter>"]}}},
-    {"properties": {"a": {"const": 5}, "b": {"const": "5"}, "c": {"$ref": "#/$defs/c"}},
-     "$defs": {"c": {"type": "integer"}}},
-    {"properties": {"a": {"type": "string", "pattern": "^\\s*[a-z<]+\\s*$"}}, "required": ["a"]},
-    {"properties": {"a": {"type": "object", "properties": {"b": {"type": "string"}}}}},
-    {"properties": {"a": {"type": "number", "multipleOf": 0.5}, "b": {"type": "string"}, "c": {}},
-     "minProperties": 2, "additionalProperties": False},
-    {"patternProperties": {"^x": {"type": "integer"}}, "additionalProperties": {"type": "string"}},
-    {"anyOf": [
-        {"properties": {"a": {"const": "x"}, "b": {"type": "string"}}, "required": ["a", "b"]},
-        {"properties": {"a": {"const": "y"}, "c": {"type": "string"}}, "required": ["a", "c"]},
-    ], "properties": {"a": {"type": "string"}}},
-    {"oneOf": [{"required": ["a"]}, {"required": ["b"]}],
-     "properties": {"a": {"type": "boolean"}, "b": {"type": "null"}}},
-    {"properties": {"a": {}, "b": {}}, "dependentRequired": {"a": ["b"]}, "maxProperties": 3},
-    {"properties": {'a&b"<': {"type": "string"}, "&quot;": {}, "日": {}}},
-    *KEPT,
-]  # fmt: skip
+HARD = [*cases.listed("properties/cases/layouts.toml", "hard"), *laid_out.KEPT]
 SCHEMAS = st.one_of(st.sampled_from(HARD), OBJECTS)
 KEYS = st.sampled_from(
     ["a", "b", "c", "x1", 'q"', "&amp;", "a<b", "日", "", " s", "from", "_p", "a-b"]
@@ -96,29 +55,6 @@ def compiled(name: str, schema: dict[str, Any]) -> CompiledGrammar:
         assume(False)
 
 
-def step(matcher: ArgumentMatcher, random: Random, hurry: float) -> int:
-    ids = sorted(legal(matcher))
-    assert ids
-    ends = [
-        i for i in ids if V.token_bytes(i)[:1] in (b"<", b'"', b")", b"'", b"}", b"]", b">", b"\n")
-    ]
-    markers = [i for i in ids if i in V.control_ids]
-    if random.random() < hurry:
-        return random.choice(markers or ends or ids)
-    return random.choice(ids)
-
-
-def walk(matcher: ArgumentMatcher, random: Random, most: int = 250) -> list[int] | None:
-    """Sample a text to its end; None if it does not come in so many ids."""
-    ids: list[Any] = []
-    while not matcher.is_accepting() or random.random() < 0.5:
-        if len(ids) == most or not legal(matcher):
-            break
-        ids.append(step(matcher, random, 0.1 + len(ids) / 60))
-        assert matcher.accept(ids[-1])
-    return ids if matcher.is_accepting() else None
-
-
 @pytest.mark.slow
 @examples(300)
 @given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
@@ -127,7 +63,7 @@ def test_whatever_is_sampled_is_read_as_valid_arguments(
 ) -> None:
     ids = walk(compiled(name, schema).matcher(), Random(seed))
     assume(ids is not None)
-    text = spelled(ids)
+    text = laid_out.spelled(ids)
     pairs = read(name, text, schema)
     declared = [key for key, _ in pairs if key in schema.get("properties", ())]
     assert len(set(declared)) == len(declared), text
@@ -135,13 +71,13 @@ def test_whatever_is_sampled_is_read_as_valid_arguments(
     if name not in LAID_OUT:
         return
     decoder = Decoder(bound(name), schema)
-    said = decoder.feed(symbols_of_ids(ids)) + decoder.finish()
+    said = decoder.feed(laid_out.symbols_of_ids(ids)) + decoder.finish()
     assert json.loads(said) == dict(pairs), text
 
 
 def is_read_back(name: str, value: dict[str, Any], text: str, schema: dict[str, Any]) -> bool:
     """Tell whether vLLM's parser reads what was written, the very types included."""
-    if not all(key_is_writable(name, key) for key in value):
+    if not all(laid_out.key_is_writable(name, key) for key in value):
         return False
     if any(each in str(part) for part in value.values() for each in bound(name).avoided):
         return False
@@ -153,12 +89,12 @@ def is_read_back(name: str, value: dict[str, Any], text: str, schema: dict[str, 
         return False
     # Strings that may be JSON are left out where they would be read as such (see `texts`).
     properties = schema.get("properties", {})
-    return name not in DECLARED or not any(
+    return name not in laid_out.DECLARED or not any(
         isinstance(each, str)
         and each.lstrip()[:1] in ("[", "{", '"')
         and (
-            types(properties.get(key)) & {"object", "array"}
-            or "string" not in types(properties.get(key))
+            laid_out.types(properties.get(key)) & {"object", "array"}
+            or "string" not in laid_out.types(properties.get(key))
         )
         for key, each in value.items()
         if key in properties
@@ -176,25 +112,12 @@ def test_a_valid_instance_that_is_read_back_is_accepted_in_any_split(
         drawn = [INSTANCES]
     value = data.draw(st.one_of(drawn))
     assume(jsonschema.Draft202012Validator(schema).is_valid(value))
-    text = write(name, value, Random(seed))
+    text = laid_out.write(name, value, Random(seed))
     assume(is_read_back(name, value, text, schema))
-    grammar = compile_schema(schema, root=Root.OBJECT)
-    try:
-        matcher = engine().compile(grammar, bound(name)).matcher()
-    except UnsupportedSchema:
-        assume(False)
-    random = Random(seed)
-    ids = []
-    run = bytearray()
-    for symbol in [*written_symbols(name, value, seed), ID]:
-        if symbol < ID:
-            run.append(symbol)
-            continue
-        ids += split(random.choice, V, bytes(run))
-        run.clear()
-        ids.append(symbol - ID)
-    for at, token_id in enumerate(ids[:-1]):
-        assert matcher.accept(token_id), (text, spelled(ids[:at]))
+    matcher, random = compiled(name, schema).matcher(), Random(seed)
+    ids = laid_out.cut(laid_out.written_symbols(name, value, seed), random)
+    for at, token_id in enumerate(ids):
+        assert matcher.accept(token_id), (text, laid_out.spelled(ids[:at]))
     assert matcher.is_accepting(), text
     if bound(name).scan().ends or name != "glm45":
         assert not legal(matcher), text
@@ -209,16 +132,11 @@ def test_a_bit_is_set_exactly_if_accept_then_succeeds(
     matcher = compiled(name, schema).matcher()
     random = Random(seed)
     for at in range(40):
-        allowed = legal(matcher)
-        for token_id in range(-1, V.size + 1):
-            accepted = matcher.accept(token_id)
-            assert accepted == (token_id in allowed), (token_id, matcher)
-            if accepted:
-                matcher.rollback(1)
+        allowed = agreed(matcher, V, range(-1, V.size + 1))
         assert legal(matcher) == allowed
         if not allowed:
             break
-        matcher.accept(step(matcher, random, 0.3 + at / 60))
+        matcher.accept(step(sorted(allowed), random, 0.3 + at / 60))
 
 
 @examples(60)
@@ -234,7 +152,7 @@ def test_going_back_leads_where_the_text_was(name: str, schema: dict[str, Any], 
             matcher.rollback(count)
             del ids[-count:], rows[-count:]
         elif rows[-1]:
-            ids.append(step(matcher, random, 0.4))
+            ids.append(step(sorted(rows[-1]), random, 0.4))
             assert matcher.accept(ids[-1])
             rows.append(legal(matcher))
         assert legal(matcher) == rows[-1]
@@ -249,11 +167,12 @@ def test_a_scan_goes_along_with_the_masks_and_is_complete_where_they_are(
     scan = bound(name).scan()
     for at in range(80):
         assert scan.ends == (name != "glm45" and matcher.is_accepting())
-        if not legal(matcher):
+        allowed = sorted(legal(matcher))
+        if not allowed:
             break
-        token_id = step(matcher, random, 0.2 + at / 60)
+        token_id = step(allowed, random, 0.2 + at / 60)
         matcher.accept(token_id)
-        for symbol in symbols_of_ids([token_id]):
+        for symbol in laid_out.symbols_of_ids([token_id]):
             scan = scan.after(symbol)
             assert scan is not None
 
@@ -264,7 +183,7 @@ def test_any_split_of_a_text_is_decoded_alike(name: str, schema: dict[str, Any],
     random = Random(seed)
     ids = walk(compiled(name, schema).matcher(), random)
     assume(ids is not None)
-    found = symbols_of_ids(ids)
+    found = laid_out.symbols_of_ids(ids)
     whole = Decoder(bound(name), schema)
     expected = whole.feed(found) + whole.finish()
     pieces, at = Decoder(bound(name), schema), 0
@@ -277,7 +196,7 @@ def test_any_split_of_a_text_is_decoded_alike(name: str, schema: dict[str, Any],
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", DECLARED)
+@pytest.mark.parametrize("name", laid_out.DECLARED)
 @example(text="1_0", types=["integer", "string"])
 @given(text=st.one_of(st.text(max_size=5), SCALARS.filter(lambda x: isinstance(x, str))),
        types=st.lists(st.sampled_from(
@@ -288,11 +207,11 @@ def test_a_raw_text_is_legal_only_if_it_is_read_as_something_valid(
 ) -> None:
     schema: dict[str, Any] = {"properties": {"a": {"type": types}}, "required": ["a"]}
     assume(not any(each in text for each in bound(name).avoided))
-    value = coerced(text, schema["properties"]["a"])
+    value = laid_out.coerced(text, schema["properties"]["a"])
     matcher = engine().compile(compile_schema(schema, root=Root.OBJECT), bound(name)).matcher()
     taken = all(
         matcher.accept(each if each < ID else each - ID)
-        for each in written_symbols(name, {"a": text}, 0)
+        for each in laid_out.written_symbols(name, {"a": text}, 0)
     )
     valid = jsonschema.Draft202012Validator(schema).is_valid({"a": value})
     assert valid or not (taken and matcher.is_accepting())

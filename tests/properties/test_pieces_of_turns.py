@@ -18,6 +18,8 @@ from bench.formats.writers import Call, Turn
 from enforcer import Enforcer, Options
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
+from tests.support import cases
+from tests.support.tools import tool
 from tests.tokenizer_cases import BYTES
 from tests.vocabularies import bits
 
@@ -27,15 +29,8 @@ if TYPE_CHECKING:
 _NAMES = ("a", "ab", "get", "get_x", "f", "find_it")
 _LENGTHS = (2, 3, 4, 6, 9, 15, 25, 40, 120, 300)
 _CHECKED = 60  # tokens before each token of a turn
-_VALUES: tuple[tuple[dict[str, Any], list[Any]], ...] = (
-    ({"type": "integer"}, [0, 7, -12]),
-    ({"type": "string"}, ["", "x", "y}", 'q"', "né", "<tool_call>", "</parameter>"]),
-    ({"type": "string", "maxLength": 3}, ["", "x}", "abc"]),
-    ({"enum": ["x", "yy", "x}"]}, ["x", "x}"]),
-    ({"type": "array", "items": {"type": "string"}, "uniqueItems": True}, [[], ["a", "b"]]),
-    ({"type": "array", "items": {"type": "integer"}, "uniqueItems": True}, [[1], [2, 3]]),
-    ({"type": "object", "additionalProperties": {"type": "integer"}}, [{}, {"q": 1, "r": 2}]),
-    ({"type": "boolean"}, [True, False]),
+_VALUES: list[tuple[dict[str, Any], list[Any]]] = cases.listed(
+    "properties/cases/pieces_of_turns.toml", "values"
 )
 
 
@@ -48,7 +43,7 @@ def _tools(random: Random) -> tuple[list[dict[str, Any]], list[Call]]:
         schema: dict[str, Any] = {"type": "object"}
         schema["properties"] = {key: value for key, (value, _) in drawn.items()}
         schema["additionalProperties"] = random.random() < 0.5
-        tools.append({"type": "function", "function": {"name": name, "parameters": schema}})
+        tools.append(tool(name, schema))
         for _ in range(3):
             chosen = {key: random.choice(some) for key, (_, some) in drawn.items()}
             calls.append(Call(name, chosen))

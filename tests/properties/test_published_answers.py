@@ -17,6 +17,7 @@ from enforcer.request import tools
 from enforcer.request.spec import Spec
 from enforcer.vllm.config import settings
 from tests.formats import ours, vocabularies
+from tests.support import cases
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,20 +26,9 @@ pytestmark = pytest.mark.slow
 
 OPTIONS = {"library": enforcer.Options(), "server": settings.read({}).options}
 
-# Declarations that nothing fits: the `enum` of an array's items stands on the array, or an
-# integer's `enum` has strings.
-REJECTED = {
-    "live_simple_71-35-0": "properties.metrics.enum",
-    "live_irrelevance_428-103-0": "properties.intents.enum",
-    "live_relevance_8-8-0": "properties.number_of_tickets.enum",
-}
-# Answers with properties that their tool does not declare, nor forbid.
-UNDECLARED = {
-    "parallel_multiple_12",  # permeability
-    "parallel_multiple_26",  # type
-    "live_multiple_189-83-0",  # data.name, data.email
-    "live_multiple_862-181-3",  # journey_start_time
-}
+_CASES = cases.load("properties/cases/published_answers.toml")
+REJECTED: dict[str, str] = _CASES["rejected"]
+UNDECLARED = set(_CASES["undeclared"])
 # Answers that fit and are blocked: on a server, where objects are closed.
 BLOCKED: dict[str, set[str]] = {"library": set(), "server": UNDECLARED}
 

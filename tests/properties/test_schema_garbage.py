@@ -22,13 +22,7 @@ KEYWORDS = (
     *("$schema", "const", "allOf", "prefixItems", "propertyNames"),
 )
 SCALARS = st.one_of(
-    st.none(),
-    st.booleans(),
-    st.integers(),
-    st.floats(),
-    st.text(),
-    st.binary(),
-    st.just("\ud800"),
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(), st.binary(), st.just("\ud800")
 )
 NAMES = st.sampled_from(KEYWORDS) | st.text(max_size=3) | st.integers()
 ANYTHING = st.recursive(

@@ -157,14 +157,19 @@ def is_read_as_another(schema: dict[str, Any], value: Any) -> bool:
     return bool(odd) and '"pattern' in json.dumps(schema)
 
 
+def schema_and_values(data: st.DataObject, *which: Any) -> tuple[dict[str, Any], list[Any]]:
+    """Draw a schema of a dialect and a depth, and three values that may fit it."""
+    schema = data.draw(schemas(*which))
+    return schema, [data.draw(instances(schema, *which[:1])) for _ in range(3)]
+
+
 # 1. Acceptance is validity
 
 
 @share(0.4)
 @given(st.data(), SEEDS)
 def test_what_is_valid_is_accepted_and_nothing_else(data: st.DataObject, seed: int) -> None:
-    schema = data.draw(schemas())
-    values = [data.draw(instances(schema)) for _ in range(3)]
+    schema, values = schema_and_values(data)
     grammar = compiled_or_not(schema)
     if grammar is not None:
         for value in values:
@@ -174,8 +179,7 @@ def test_what_is_valid_is_accepted_and_nothing_else(data: st.DataObject, seed: i
 @share(0.15)
 @given(st.data(), st.sampled_from(DIALECTS), SEEDS)
 def test_every_draft_by_its_own_rules(data: st.DataObject, dialect: Dialect, seed: int) -> None:
-    schema = data.draw(schemas(dialect, 2))
-    values = [data.draw(instances(schema, dialect)) for _ in range(3)]
+    schema, values = schema_and_values(data, dialect, 2)
     grammar = compiled_or_not(schema, conventions=Conventions(Formats.STANDARD))
     if grammar is not None:
         for value in values:
@@ -203,8 +207,7 @@ def test_no_integer_in_another_form_where_only_digits_are_one(
     data: st.DataObject, dialect: Dialect, seed: int
 ) -> None:
     # Draft 4 says so itself; a schema of draft 7 that is asked for it is judged as if it did.
-    schema = data.draw(schemas(dialect, 2))
-    values = [data.draw(instances(schema, dialect)) for _ in range(3)]
+    schema, values = schema_and_values(data, dialect, 2)
     digits = Integers.DIGITS if dialect is DRAFT7 else Integers.VALUE
     grammar = compiled_or_not(schema, conventions=Conventions(Formats.STANDARD, integers=digits))
     assume(grammar is not None)
@@ -331,8 +334,7 @@ def test_what_is_called_unsatisfiable_has_no_instance(data: st.DataObject) -> No
 @share(0.05)
 @given(st.data(), SEEDS)
 def test_relaxed_is_a_superset_that_says_so(data: st.DataObject, seed: int) -> None:
-    schema = data.draw(schemas())
-    values = [data.draw(instances(schema)) for _ in range(3)]
+    schema, values = schema_and_values(data)
     try:
         grammar = compile_schema(schema)
     except (SchemaLimit, UnsatisfiableSchema):

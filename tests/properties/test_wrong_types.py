@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator
 from enforcer.errors import InvalidSchema, SchemaError
 from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.tools.lint import notes
+from tests.support import cases
 from tests.walks import examples
 
 if TYPE_CHECKING:
@@ -22,52 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.slow
 
 # One right value of every keyword that is read.
-RIGHT: dict[str, Any] = {
-    "$id": "https://example.com/a",
-    "$anchor": "a",
-    "$dynamicAnchor": "b",
-    "$defs": {"a": {"type": "string"}},
-    "$ref": "#/$defs/a",
-    "$dynamicRef": "#b",
-    "type": "object",
-    "enum": ["a", 1],
-    "const": "a",
-    "allOf": [{"minLength": 1}],
-    "anyOf": [{"minLength": 1}, {"type": "null"}],
-    "oneOf": [{"maxLength": 3}, {"type": "null"}],
-    "not": {"type": "number"},
-    "if": {"type": "string"},
-    "then": {"minLength": 1},
-    "else": {"minimum": 1},
-    "properties": {"a": {"type": "string"}, "b": {}},
-    "patternProperties": {"^x": {"type": "string"}},
-    "additionalProperties": {"type": "string"},
-    "unevaluatedProperties": {"type": "string"},
-    "propertyNames": {"pattern": "^a"},
-    "required": ["a"],
-    "dependentRequired": {"a": ["b"]},
-    "dependentSchemas": {"a": {"required": ["b"]}},
-    "minProperties": 1,
-    "maxProperties": 3,
-    "prefixItems": [{"type": "string"}],
-    "items": {"type": "string"},
-    "unevaluatedItems": {"type": "string"},
-    "contains": {"type": "string"},
-    "minContains": 1,
-    "maxContains": 3,
-    "minItems": 1,
-    "maxItems": 3,
-    "uniqueItems": False,
-    "minLength": 1,
-    "maxLength": 3,
-    "pattern": "^a",
-    "format": "date",
-    "minimum": 1,
-    "maximum": 3,
-    "exclusiveMinimum": 0,
-    "exclusiveMaximum": 4,
-    "multipleOf": 1,
-}
+RIGHT = cases.schemas("properties/cases/keywords.toml", "values")
 # What Python says of a value that is of another type than code expects.
 PYTHON = re.compile(
     r"object has no|argument of type|not iterable|not subscriptable|unhashable"

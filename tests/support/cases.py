@@ -64,3 +64,17 @@ def parametrized(path: Path | str, table: str) -> pytest.MarkDecorator:
     names = [key for key in cases[0] if key != "name"]
     rows = [pytest.param(*map(case.get, names), id=case.get("name")) for case in cases]
     return pytest.mark.parametrize(names, rows)
+
+
+def params(path: str, keys: str, table: str = "case") -> list[Any]:
+    """Return the cases as parameter sets of these keys, separated by commas.
+
+    A missing key is None; `name` is the id, where a case has one.
+    """
+    names = [key.strip() for key in keys.split(",")]
+    return [pytest.param(*map(each.get, names), id=each.get("name")) for each in read(path, table)]
+
+
+def listed(path: str, array: str) -> list[Any]:
+    """Return the values of an array whose elements are JSON."""
+    return [json.loads(text) for text in load(path)[array]]

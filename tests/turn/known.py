@@ -38,7 +38,3 @@ def at(text: str, arguments: dict[str, Any] | None = None, **options: Any) -> Ma
     found = matcher(arguments, **options)
     feed(found, write(V, text))
     return found
-
-
-def byte(char: str) -> int:
-    return ord(char)

@@ -17,6 +17,8 @@ from enforcer.turn.around import Around
 from enforcer.turn.lexer import OPEN
 from enforcer.turn.table import Table
 from tests.dialect_cases import NAMES, TOOLS, opening, served, vocabulary
+from tests.support import cases
+from tests.support.tools import tool
 from tests.vocabularies import feed, legal, row_of, write
 from tests.walks import examples
 
@@ -26,7 +28,7 @@ if TYPE_CHECKING:
 
 # So many tokens of text before a demanded call that their bytes are as legal as they are.
 MANY = 10_000
-FREE = [{"type": "function", "function": {"name": name}} for name in ("get", "get_", "a")]
+FREE = [*map(tool, ("get", "get_", "a"))]
 FORMATS: list[dict[str, Any] | None] = [
     *(None, None, None),
     {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}},
@@ -85,18 +87,7 @@ def test_every_token_is_what_its_bytes_are(name: str, request: dict[str, Any], s
             break
 
 
-# Calls, with the text between them, up to where the turn may end.
-CALLS = {
-    "hermes": '{x<tool_call>\n{"name": "get", "arguments": {"a": 1}}\n</tool_call>\n<tool_call> ',
-    "llama3_json": '{"name": "get_weather", "parameters": {"a": 1}}; {"name": "a", "param',
-    "pythonic": "[get(a=12), get_weather(), a(a=1)]",
-    "granite_20b_fc": 'Well.<function_call> {"name": "get", "arguments": {"a": 1}} <function',
-    "glm45": "<tool_call>get\n<arg_key>a</arg_key>\n<arg_value>1</arg_value>\n</tool_call>",
-    "qwen3_coder": "<tool_call>\n<function=get>\n<parameter=a>\n1\n</parameter>\n</function>\n"
-    "</tool_call>",
-    "minimax_m2": '<minimax:tool_call>\n<invoke name="get">\n<parameter name="a">1</parameter>\n',
-    "mistral": '[TOOL_CALLS]get{"a": 1}[TOOL_CALLS]a{}',
-}
+CALLS = cases.load("turn/cases/calls.toml")["texts"]
 
 
 @pytest.mark.slow

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 
-from enforcer.errors import BudgetTooSmall
-from tests.budget_cases import HEADER, SCHEMAS, V, served, tool
+from tests.budget_cases import HEADER, SCHEMAS, V, needed, served, tool
 from tests.vocabularies import write
 
 
@@ -18,9 +16,11 @@ def test_the_shorter_of_an_answer_and_a_call_is_what_a_turn_takes(letters: int, 
     prompt = write(V, HEADER + tail)
 
     def takes(tools: list[dict[str, Any]], choice: str | None, **options: Any) -> int:
-        with pytest.raises(BudgetTooSmall) as caught:
-            served().matcher(tools, choice, prompt_ids=prompt, budget=1, **options)
-        return int(re.search(r"takes (\d+) tokens", str(caught.value))[1])
+        return needed(
+            lambda budget: served().matcher(
+                tools, choice, prompt_ids=prompt, budget=budget, **options
+            )
+        )
 
     answer = {"type": "string", "minLength": letters}
     wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": answer}}

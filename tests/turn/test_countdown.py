@@ -14,19 +14,8 @@ from hypothesis import strategies as st
 import enforcer
 from enforcer.errors import BudgetTooSmall, UnsupportedSchema
 from enforcer.schema import Root
-from tests.budget_cases import (
-    HEADER,
-    SCHEMAS,
-    V,
-    drawn,
-    least_budget,
-    leave,
-    of,
-    served,
-    shortest,
-    start,
-    tool,
-)
+from tests import budget_cases
+from tests.budget_cases import HEADER, SCHEMAS, V, needed, of, served, start, tool
 from tests.vocabularies import feed, legal, write
 from tests.walks import examples
 
@@ -42,9 +31,9 @@ def test_text_that_has_a_format_ends_in_time(schema: str) -> None:
     with pytest.raises(BudgetTooSmall):
         served().matcher([], None, response_format=wanted, budget=1)
     for extra in (0, 20):
-        need = shortest(SCHEMAS[schema], Root.ANY) + 1
+        need = budget_cases.shortest(SCHEMAS[schema], Root.ANY) + 1
         found = served().matcher([], None, response_format=wanted, budget=int(need) + extra)
-        ids = drawn(found, random, int(need) + extra)
+        ids = budget_cases.drawn(found, random, int(need) + extra)
         turn = served().parse(ids)
         assert turn.ended
         jsonschema.Draft202012Validator(SCHEMAS[schema]).validate(json.loads(turn.content))
@@ -55,15 +44,19 @@ def test_text_that_has_a_format_ends_in_time(schema: str) -> None:
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_whatever_is_drawn_a_demanded_call_ends_in_time(schema: str, seed: int) -> None:
     random = Random(f"{schema} {seed}")
-    need = least_budget(schema=schema)
+    need = budget_cases.least_budget(schema=schema)
     budget = need + [0, 1, 40][seed]
     tail = random.choice(["", "<think>", "Well, "])
-    ids = drawn(start(budget, schema=schema, tail=tail), random, budget)
-    turn = served().parse(ids, write(V, HEADER + tail))
+    ids = budget_cases.drawn(start(budget, schema=schema, tail=tail), random, budget)
+    assert_calls_are_whole(ids, write(V, HEADER + tail), SCHEMAS[schema])
+
+
+def assert_calls_are_whole(ids: list[int], prompt: list[int], schema: dict[str, Any]) -> None:
+    turn = served().parse(ids, prompt)
     assert turn.ended
     assert turn.calls
     for found in turn.calls:
-        jsonschema.Draft202012Validator(SCHEMAS[schema]).validate(json.loads(found.arguments))
+        jsonschema.Draft202012Validator(schema).validate(json.loads(found.arguments))
 
 
 PATTERNS = [
@@ -115,20 +108,15 @@ def test_whatever_names_are_needed_every_budget_from_the_least_on_is_enough(
     if inner:
         schema = {"type": "object", "properties": {"o": schema}, "required": ["o"]}
     tools, prompt = [tool(schema)], write(V, HEADER)
-    need = 0
     try:
-        served().matcher(tools, "required", prompt_ids=prompt, budget=0)
-    except BudgetTooSmall as error:
-        need = int(error.reason.split(" takes ")[1].split()[0])
+        need = needed(
+            lambda budget: served().matcher(tools, "required", prompt_ids=prompt, budget=budget)
+        )
     except UnsupportedSchema:
         assume(False)
     for budget in (need, need + 1, need + 2, need + extra):
         found = served().matcher(tools, "required", prompt_ids=prompt, budget=budget)
-        turn = served().parse(drawn(found, Random(seed), budget), prompt)
-        assert turn.ended
-        assert turn.calls
-        for each in turn.calls:
-            jsonschema.Draft202012Validator(schema).validate(json.loads(each.arguments))
+        assert_calls_are_whole(budget_cases.drawn(found, Random(seed), budget), prompt, schema)
 
 
 BEGUN = "<|tool_calls_section_begin|><|tool_call_begin|>"
@@ -151,7 +139,7 @@ def test_the_mask_has_what_accept_takes_however_many_ids_are_left(text: str, cho
     found = start(1000, choice=choice)
     feed(found, ids)
     for left in (*range(1, 100), 130, 400):
-        leave(found, len(ids) + left)
+        budget_cases.leave(found, len(ids) + left)
         assert legal(found) == {i for i in range(V.size) if found.validate([i])}, left
 
 
@@ -166,9 +154,7 @@ def test_an_end_that_one_id_makes_short_is_not_left_for_one_that_takes_many(seed
     def begun(budget: int) -> Matcher:
         return served.matcher([tool(schema)], "required", False, budget=budget)
 
-    with pytest.raises(BudgetTooSmall) as caught:
-        begun(0)
-    need = int(caught.value.reason.split(" takes ")[1].split()[0])
+    need = needed(begun)
     opened = f"{ARGUMENTS}{{"
     for extra in (4, 8, 20, 40, 60):
         found = begun(need + extra)

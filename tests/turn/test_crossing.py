@@ -8,6 +8,7 @@ import pytest
 
 from enforcer.turn.table import StateRow, Table
 from tests.dialect_cases import TOOLS, at, opening, served, vocabulary
+from tests.support import cases
 from tests.vocabularies import feed, legal, row_of
 
 if TYPE_CHECKING:
@@ -17,39 +18,13 @@ if TYPE_CHECKING:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "token", "state"),
-    [
-        ("hermes", "<tool_call>", b'{"name": "get', "HEADER"),
-        ("hermes", '<tool_call>{"name": "get', b'", "', "HEADER"),
-        ("hermes", '<tool_call>{"name": "get", "arguments', b'": {"', "ARGUMENTS"),
-        ("hermes", '<tool_call>{"name": "get", "arguments', b'": {}', "OUTER"),
-        ("hermes", '<tool_call>{"name": "get", "arguments":', b" {}}", "CLOSE"),
-        ("hermes", '<tool_call>{"name": "get", "arguments": {"a": 1', b"}}\n", "CLOSE"),
-        ("mistral_v3", '[TOOL_CALLS][{"name": "a", "arguments":', b'{}}, {"name": "', "HEADER"),
-        ("mistral_v3", '[TOOL_CALLS][{"name": "a", "arguments": {"a": 1', b"}}]", "CLOSED"),
-        ("mistral", "[TOOL_CALLS]get", b"{}", "BETWEEN"),
-        ("llama3_json", "", b'{"name": "', "HEADER"),
-        ("llama3_json", '{"name": "a", "parameters": {}', b'}}; {"', None),
-        ("llama3_json", '{"name": "a", "parameters": {"a": 1', b'}}; {"', "OPEN"),
-        ("pythonic", "", b"[get", "HEADER"),
-        ("pythonic", "[", b"get()", "BETWEEN"),
-        ("pythonic", "[get", b"()]", "CLOSED"),
-        ("pythonic", "[get(a=1", b"), get", "HEADER"),
-        ("granite_20b_fc", "Well", b".<function", "CONTENT"),
-        ("granite_20b_fc", "Well.<func", b"tion_call>", "HEADER"),
-        ("granite_20b_fc", "Well.<function", b"_call> {", "HEADER"),
-        ("glm45", "<tool_call>", b"get\n", "ARGUMENTS"),
-        ("qwen3_coder", "<tool_call><function", b"=get>", "ARGUMENTS"),
-        ("qwen3_coder", "<tool_call><function", b"=get>\n<parameter=", "ARGUMENTS"),
-        ("minimax_m2", "<minimax:tool_call>", b'<invoke name="', "HEADER"),
-        ("deepseek_v3", "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>get\n",
-         b"```json\n{", "ARGUMENTS"),
-    ],
-)  # fmt: skip
+    cases.params("turn/cases/crossing.toml", "format, text, token, state"),
+)
 def test_a_token_runs_through_every_border_that_its_bytes_cross(
-    name: str, text: str, token: bytes, state: str | None
+    name: str, text: str, token: str, state: str | None
 ) -> None:
     matcher, find = at(name, text)
-    before, token_id = row_of(matcher), find(token)
+    before, token_id = row_of(matcher), find(token.encode())
     assert token_id is not None
     assert (token_id in legal(matcher)) == (state is not None)
     assert matcher.accept(token_id) == (state is not None)
@@ -59,9 +34,9 @@ def test_a_token_runs_through_every_border_that_its_bytes_cross(
     matcher.rollback(1)
     assert (row_of(matcher) == before).all()
     # The same bytes, one by one, lead to the same place.
-    feed(matcher, list(token))
+    feed(matcher, list(token.encode()))
     assert matcher.state == state
-    matcher.rollback(len(token))
+    matcher.rollback(len(token.encode()))
     assert (row_of(matcher) == before).all()
 
 
@@ -80,7 +55,7 @@ def test_text_before_a_demanded_call_is_counted_by_tokens() -> None:
         assert matcher.accept(many)
     assert not matcher.accept(many)
     assert {vocabulary("hermes").token_bytes(i) for i in legal(matcher)} <= {
-        *(b"<tool_call>"[:n] for n in range(1, 12)),
+        *(b"<tool_call>"[:n] for n in range(1, 12))
     }
 
 

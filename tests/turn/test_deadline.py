@@ -9,22 +9,12 @@ import pytest
 import enforcer
 from enforcer.errors import BudgetTooSmall, ConfigurationError, UnsupportedSchema
 from tests import dialect_cases
-from tests.budget_cases import (
-    ENDLESS,
-    HEADER,
-    SCHEMAS,
-    V,
-    least_budget,
-    leave,
-    served,
-    start,
-    tool,
-)
+from tests.budget_cases import ENDLESS, HEADER, SCHEMAS, V, least_budget, leave, served, start, tool
+from tests.support import cases
 from tests.vocabularies import call, feed, legal, section, write
 
 BEGIN = V.control("<|tool_calls_section_begin|>")
 STOP = {V.control("<|im_end|>"), V.control("[EOS]")}
-OPENED = "<|tool_calls_section_begin|>"
 
 
 def test_a_budget_that_is_too_small_is_refused_and_the_least_is_enough() -> None:
@@ -106,18 +96,7 @@ def test_another_call_is_begun_only_if_it_fits() -> None:
 
 
 @pytest.mark.parametrize("parallel", [True, False])
-@pytest.mark.parametrize(
-    "begun",
-    [
-        "",
-        "<think>hm",
-        f"{OPENED}<|tool_call_begin|>",
-        f"{OPENED}<|tool_call_begin|>functions.get",
-        OPENED + call("get", 0, '{"a": "').removesuffix("<|tool_call_end|>"),
-        OPENED + call("get", 0, '{"a": "", "b": 1}'),
-        OPENED + call("get", 0, '{"a": "", "b": 1}') + "<|tool_calls_section_end|>",
-    ],
-)
+@pytest.mark.parametrize("begun", cases.params("turn/cases/deadline.toml", "begun"))
 def test_what_has_no_end_that_is_known_is_refused_at_the_start_whatever_the_prompt_has_begun(
     begun: str, parallel: bool
 ) -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard
 from enforcer.turn.pattern import INDEX, NAME
+from tests.support import cases
 
 if TYPE_CHECKING:
     from enforcer.turn.pattern import Fixed
@@ -57,14 +58,7 @@ def test_a_header_is_read_back(name: str, index: int) -> None:
     assert MISTRAL.header_parts(MISTRAL.header_text(name, index)) == (name, 0)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        *("", "functions.", "functions.a", "functions.:0", "functions.a:", "a:0", "functions.a:-1"),
-        *("functions.a:01", "functions.a:0 ", "functions.a:x", "functions.a:٣", "Functions.a:0"),
-        *("functions.a:" + "1" * 60, "functions.a:1_0", " functions.a:0", "functions.a:+1"),
-    ],
-)
+@pytest.mark.parametrize("text", cases.load("turn/cases/headers.toml")["no_header"])
 def test_what_is_no_header_is_none(text: str) -> None:
     assert KIMI.header_parts(text) is None
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,38 +13,13 @@ from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard, Segment, Tokens, Transition
 from enforcer.turn.parser import Parser
 from enforcer.turn.table import Table
+from tests.support import cases
 from tests.vocabularies import small, write
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 KIMI = dialects.load("kimi_k2")
 
-MINIMAL = """
-name = "mini"
-header = "{name}#{index}"
-start = "TEXT"
-final = "END"
-[markers]
-open = ["<call>"]
-close = ["</call>"]
-stop = ["<stop>"]
-[turn]
-begin = "<role>"
-end = "</role>"
-state = "TEXT"
-[states.TEXT]
-segment = "content"
-on.open = { to = "HEADER", when = "call" }
-on.stop = { to = "END", when = "finish" }
-[states.HEADER]
-segment = "header"
-on.close = { to = "TEXT" }
-[states.END]
-segment = "none"
-on.stop = { to = "END" }
-"""
+CASES = Path(__file__).with_name("cases")
+MINIMAL = (CASES / "minimal_dialect.toml").read_text(encoding="utf-8")
 
 
 def _read_from(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,53 +121,10 @@ def test_a_small_file_is_read() -> None:
     assert dialect.tokens == Tokens(None, frozenset(), frozenset())
 
 
-BROKEN = {
-    "no TOML": ("[markers]", "[markers"),
-    "unknown key": ("[markers]", "colour = 1\n[markers]"),
-    "unknown key of a state": ('segment = "header"', 'segment = "header"\nmask = 1'),
-    "unknown key of a transition": ('to = "TEXT" }', 'to = "TEXT", if = 1 }'),
-    "unknown key of the turn": ('begin = "<role>"', 'begin = "<role>"\nmiddle = "<m>"'),
-    "missing key": ('header = "{name}#{index}"', ""),
-    "missing table": ("[turn]", "[optional]"),
-    "unknown segment": ('"header"', '"letters"'),
-    "unknown guard": ('"call" }', '"sometimes" }'),
-    "unknown marker": ("on.close", "on.shut"),
-    "transition to nowhere": ('to = "TEXT" }', 'to = "LIMBO" }'),
-    "text out of a header": ('segment = "header"', 'segment = "header"\ntext_to = "TEXT"'),
-    "blanks out of a header": ('segment = "header"', 'segment = "header"\nblank_to = "TEXT"'),
-    "text to nowhere": ('segment = "content"', 'segment = "content"\ntext_to = "LIMBO"'),
-    "no such start": ('start = "TEXT"', 'start = "LIMBO"'),
-    "no such final": ('final = "END"', 'final = "LIMBO"'),
-    "no such turn state": ('state = "TEXT"', 'state = "LIMBO"'),
-    "state out of reach": (
-        "[states.END]",
-        '[states.ISLE]\nsegment = "header"\non.close = { to = "TEXT" }\n[states.END]',
-    ),
-    "state without a way out": ('on.close = { to = "TEXT" }', "on = {}"),
-    "no name in the header": ("{name}#", "#"),
-    "no index in the header": ("#{index}", "#"),
-    "two names in the header": ("{name}#", "{name}{name}#"),
-    "index before the name": ("{name}#{index}", "{index}#{name}"),
-    "nothing between name and index": ("{name}#{index}", "{name}{index}"),
-    "other fields in the header": ("{name}#{index}", "{name}#{index}{other}"),
-    "formatting in the header": ("{name}#{index}", "{name}#{index}{"),
-    "header is no text": ('header = "{name}#{index}"', "header = 3"),
-    "start is no text": ('start = "TEXT"', "start = [1]"),
-    "markers are no lists": ('open = ["<call>"]', 'open = "<call>"'),
-    "markers are no texts": ('open = ["<call>"]', "open = [1]"),
-    "markers without a token": ('open = ["<call>"]', "open = []"),
-    "markers that end in what may be missing": ('open = ["<call>"]', 'open = ["<call>{_}"]'),
-    "one token, two markers": ('close = ["</call>"]', 'close = ["<call>"]'),
-    "turn is no text": ('begin = "<role>"', "begin = 1"),
-    "name is no text": ('name = "mini"', "name = 1"),
-    "text_to is no text": ('segment = "content"', 'segment = "content"\ntext_to = []'),
-    "transition to no text": ('to = "TEXT" }', "to = [] }"),
-}
-
-
-@pytest.mark.parametrize("what", BROKEN)
-def test_a_broken_file_is_refused(what: str) -> None:
-    old, new = BROKEN[what]
+@pytest.mark.parametrize(
+    ("old", "new"), cases.params("turn/cases/broken_dialects.toml", "old, new")
+)
+def test_a_broken_file_is_refused(old: str, new: str) -> None:
     assert MINIMAL.count(old) >= 1
     with pytest.raises(UnknownDialect):
         dialects.parse(MINIMAL.replace(old, new, 1))
@@ -199,19 +132,7 @@ def test_a_broken_file_is_refused(what: str) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "said"),
-    [
-        (
-            '"call" }',
-            '"cal" }',
-            r"states\.TEXT\.on\.open\.when is 'cal', .*'always', 'call', 'finish'",
-        ),
-        ('"header"', '"letters"', r"states\.HEADER\.segment is 'letters', .* 'content', 'header'"),
-        ('{ to = "TEXT" }', '{ to = "TEXT", closed = "x" }', "closed is 'x', .* 'text', 'illegal'"),
-        ("[markers]", 'ids = "none"\n[markers]', "ids is 'none', .* 'written'"),
-        ("[markers]", '[arguments]\nlayout = "xml"\n[markers]', r"arguments\.layout is 'xml'"),
-        ("[turn]", "[optional]", "the key 'turn' is missing"),
-        ('start = "TEXT"', 'start = "LIMBO"', "there is no state 'LIMBO'"),
-    ],
+    cases.params("turn/cases/broken_dialects.toml", "old, new, said", "named"),
 )
 def test_a_broken_file_is_named_with_the_place_and_the_legal_words(
     old: str, new: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,34 +16,21 @@ from enforcer.turn.matcher import Matcher
 from enforcer.turn.table import Table
 from tests import toys
 from tests.dialect_cases import vocabulary
-from tests.turn.known import (
-    ARGUMENTS,
-    BEGIN,
-    CALL_END,
-    END,
-    HEADER,
-    OPENED,
-    STOP,
-    TEXT,
-    TEXTS,
-    V,
-    at,
-    byte,
-    matcher,
-)
+from tests.turn import known
+from tests.turn.known import ARGUMENTS, BEGIN, CALL_END, HEADER, OPENED, STOP, TEXT, V, at
 from tests.vocabularies import feed, legal, write
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tests.toys import Failing
 
-
-def failing(after: int, *where: str) -> dict[str, Callable[..., Any]]:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, after=after, where=frozenset(where))
-
-    return {"get": start}
+def failing(
+    after: int, *where: str, error: BaseException | None = None
+) -> dict[str, Callable[..., Any]]:
+    given: dict[str, Any] = {} if error is None else {"error": error}
+    return {
+        "get": partial(toys.Failing, V, known.TEXTS, after=after, where=frozenset(where), **given)
+    }
 
 
 def broken() -> None:
@@ -52,7 +40,7 @@ def broken() -> None:
 @pytest.mark.parametrize("after", [0, 1, 3])
 def test_a_failing_mask_closes_the_gate(after: int) -> None:
     found = at(OPENED, arguments=failing(after, "fill"))
-    feed(found, [byte(char) for char in '{"a": 1'[:after]])
+    feed(found, [ord(char) for char in '{"a": 1'[:after]])
     assert legal(found) == STOP
     assert isinstance(found.failure, EnforcerError)
     for token_id in TEXT | V.control_ids - STOP:
@@ -64,8 +52,8 @@ def test_a_failing_mask_closes_the_gate(after: int) -> None:
 @pytest.mark.parametrize("after", [0, 2])
 def test_a_failing_step_closes_the_gate(after: int) -> None:
     found = at(OPENED, arguments=failing(after, "accept"))
-    feed(found, [byte(char) for char in '{"'[:after]])
-    assert not found.accept(byte('{"a'[after]))
+    feed(found, [ord(char) for char in '{"'[:after]])
+    assert not found.accept(ord('{"a'[after]))
     assert found.failure is not None
     assert legal(found) == STOP
 
@@ -102,7 +90,7 @@ def test_a_state_that_nothing_leaves_closes_the_gate(name: str) -> None:
 )
 def test_going_back_never_opens_the_gate_again(arguments: dict[str, Any]) -> None:
     found = at(OPENED, arguments=arguments)
-    found.accept(byte("{"))
+    found.accept(ord("{"))
     assert legal(found) == STOP
     stop = V.control("<|im_end|>")
     feed(found, [stop, stop, stop])
@@ -136,11 +124,8 @@ ERRORS = [
 def test_whatever_the_engine_raises_ends_this_turn_alone(
     error: Any, where: str, after: int
 ) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, after=after, where=frozenset({where}), error=error)
-
-    found, other = at(OPENED, arguments={"get": start}), at(OPENED)
-    ids = [byte(char) for char in '{"a": 1}']
+    found, other = at(OPENED, arguments=failing(after, where, error=error)), at(OPENED)
+    ids = [ord(char) for char in '{"a": 1}']
     for token_id in ids[:after]:
         feed(found, [token_id])
         assert found.failure is None
@@ -154,18 +139,15 @@ def test_whatever_the_engine_raises_ends_this_turn_alone(
     assert found.accepted == len(write(V, OPENED)) + after
     assert found.validate([CALL_END]) == 0
     feed(found, [V.control("<|im_end|>")])
-    assert not found.accept(byte("a"))
+    assert not found.accept(ord("a"))
     found.rollback(found.accepted)
     assert legal(found) == TEXT | {BEGIN}
-    feed(other, [*ids, CALL_END, END])
+    feed(other, [*ids, CALL_END, known.END])
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 def test_what_cannot_be_taken_back_closes_the_gate(error: Any) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, where=frozenset({"rollback"}), error=error)
-
-    found = at(OPENED + '{"a', arguments={"get": start})
+    found = at(OPENED + '{"a', arguments=failing(0, "rollback", error=error))
     before = found.accepted
     found.rollback(1)
     assert found.accepted == before - 1
@@ -175,19 +157,16 @@ def test_what_cannot_be_taken_back_closes_the_gate(error: Any) -> None:
     assert legal(found) == STOP  # where the text stands is not known any more
     found.rollback(1)
     assert legal(found) == {ARGUMENTS}
-    feed(found, [ARGUMENTS, byte("{")])
+    feed(found, [ARGUMENTS, ord("{")])
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 def test_a_draft_that_fails_is_illegal_and_the_turn_goes_on_where_that_is_safe(error: Any) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, after=2, where=frozenset({"accept"}), error=error)
-
-    found = at(OPENED + "{", arguments={"get": start})
-    assert found.validate([byte('"'), byte("a")]) == 1
+    found = at(OPENED + "{", arguments=failing(2, "accept", error=error))
+    assert found.validate([ord('"'), ord("a")]) == 1
     unknown = not isinstance(error, EnforcerError)
     assert (found.failure is not None) == unknown
-    assert found.accept(byte('"')) != unknown
+    assert found.accept(ord('"')) != unknown
 
 
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
@@ -202,22 +181,19 @@ def test_whatever_starting_raises_closes_the_gate(error: Any) -> None:
     assert legal(found) == {ARGUMENTS}
     prompt = write(V, HEADER + OPENED)
     with pytest.raises(EnforcerError):
-        matcher({"get": start}, prompt_ids=prompt)
+        known.matcher({"get": start}, prompt_ids=prompt)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)], ids=repr)
 def test_what_ends_the_process_is_no_failure_of_a_turn(
     error: KeyboardInterrupt | SystemExit,
 ) -> None:
-    def start() -> Failing:
-        return toys.Failing(V, TEXTS, where=frozenset({"fill"}), error=error)
-
     with pytest.raises(type(error)):
-        legal(at(OPENED, arguments={"get": start}))
+        legal(at(OPENED, arguments=failing(0, "fill", error=error)))
 
 
 def test_a_host_may_close_the_gate() -> None:
     found = at("Hello")
     found.fail(EnforcerError("the host has lost its place"))
     assert legal(found) == STOP
-    assert not found.accept(byte("a"))
+    assert not found.accept(ord("a"))

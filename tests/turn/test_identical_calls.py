@@ -11,24 +11,14 @@ from bench.formats import writers
 from bench.formats.writers import Call, Turn
 from enforcer.errors import ConfigurationError
 from tests.dialect_cases import NAMES, opening, vocabulary
-from tests.vocabularies import bits
+from tests.engine_cases import closed
+from tests.support.tools import tool
+from tests.vocabularies import bits, feed
 
 LIMIT = 3
 # Those with a writer that have several calls in a turn, right behind the prompt.
 FORMATS = [name for name in NAMES if name not in {"internlm", "kimi_k3", "phi4_mini_json"}]
-TOOLS = [
-    {
-        "type": "function",
-        "function": {
-            "name": "get",
-            "parameters": {
-                "type": "object",
-                "properties": {"x": {"type": "string"}},
-                "required": ["x"],
-            },
-        },
-    }
-]
+TOOLS = [tool("get", closed({"x": {"type": "string"}}, "x"))]
 
 
 @cache
@@ -45,8 +35,7 @@ def written(name: str, *values: str) -> list[int]:
 def read(name: str, ids: list[int]) -> list[str]:
     matcher = served(name).matcher(TOOLS, prompt_ids=opening(name))
     taken = matcher.validate(ids)
-    for token_id in ids[:taken]:
-        assert matcher.accept(token_id)
+    feed(matcher, ids[:taken])
     assert matcher.failure is None
     return [call.arguments for call in served(name).parse(ids[:taken], opening(name)).calls]
 
@@ -77,17 +66,14 @@ def test_calls_that_are_taken_back_are_not_counted(name: str) -> None:
 def test_a_token_of_several_calls_is_taken_as_its_row_says() -> None:
     known = vocabulary("pythonic")
     piece = b'"), get(x="a"), get(x="a"), get(x="a'
-    tokens = [*known.texts, piece]
     options = enforcer.Options(identical_calls=1)
-    found = enforcer.Enforcer(
-        enforcer.Vocabulary(tokens, known.controls), "pythonic", options=options
-    )
+    tokens = enforcer.Vocabulary([*known.texts, piece], known.controls)
+    found = enforcer.Enforcer(tokens, "pythonic", options=options)
     matcher = found.matcher(TOOLS, prompt_ids=opening("pythonic"))
     ids = [*known.encode('[get(x="a')]
     assert matcher.validate(ids) == len(ids)
-    for token_id in ids:
-        assert matcher.accept(token_id)
-    last = len(tokens) - 1
+    feed(matcher, ids)
+    last = tokens.find(piece)
     assert last in bits(matcher.mask())
     assert matcher.validate([last]) == 1
     assert matcher.accept(last)

@@ -28,24 +28,11 @@ class Odd:
 
 
 FORMS: list[Any] = [
-    [3, 1],
-    (3, 1),
-    np.array([3, 1]),
-    [np.int64(3), np.uint8(1)],
-    [Odd(3), Odd(1)],
-    [3, Odd(1)],
-    [Odd(3), 1],
+    *([3, 1], (3, 1), np.array([3, 1]), [np.int64(3), np.uint8(1)]),
+    *([Odd(3), Odd(1)], [3, Odd(1)], [Odd(3), 1]),
 ]
 WRONGS: list[Any] = [
-    ["3"],
-    "31",
-    [None],
-    [1.0],
-    np.array([1.5]),
-    np.array([[3, 1]]),
-    5,
-    None,
-    [[3]],
+    *(["3"], "31", [None], [1.0], np.array([1.5]), np.array([[3, 1]]), 5, None, [[3]]),
 ]
 
 

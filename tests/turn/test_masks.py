@@ -10,18 +10,15 @@ import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.turn.reader import TokenReader
-from enforcer.vocabulary import Vocabulary
-from tests.dialect_cases import CLOSED, TOOLS, at, opening, served, vocabulary
+from tests.dialect_cases import CLOSED, TOOLS, at, knowing, opening, served, vocabulary
+from tests.engine_cases import closed
+from tests.support import cases
+from tests.support.tools import tool
 from tests.vocabularies import feed, legal, row_of, write
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from enforcer.turn.matcher import Matcher
     from enforcer.turn.position import Position
-
-
-OPEN = [{"type": "function", "function": {"name": "get_"}}]
 
 
 def test_where_text_leads_to_no_call_a_demanded_one_has_to_begin() -> None:
@@ -33,15 +30,9 @@ def test_where_text_leads_to_no_call_a_demanded_one_has_to_begin() -> None:
 
 def test_a_mask_looks_no_farther_than_tokens_reach(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each call could be followed by another in the same token, as often as calls are allowed."""
-    found = vocabulary("pythonic")
-    tokens = [found.token_bytes(i) for i in range(found.size)]
-    names = {name: i + 4 for name, i in found.controls.items()}
-    first = min(found.controls.values())
-    tokens[first:first] = [b"a()", b"a(), a", b", a", b", a(), a("]
-    many = enforcer.Enforcer(
-        Vocabulary(tokens, names), "pythonic", options=enforcer.Options(max_calls=5000)
-    )
-    matcher = many.matcher([{"type": "function", "function": {"name": "a"}}])
+    found = knowing("pythonic", b"a()", b"a(), a", b", a", b", a(), a(")
+    many = enforcer.Enforcer(found, "pythonic", options=enforcer.Options(max_calls=5000))
+    matcher = many.matcher([tool("a")])
     started = []
     begin = matcher._transitions.begin_arguments
 
@@ -58,22 +49,17 @@ def test_a_mask_looks_no_farther_than_tokens_reach(monkeypatch: pytest.MonkeyPat
     assert matcher.failure is None
 
 
-def knowing(tokens: Sequence[bytes]) -> enforcer.Enforcer:
-    """Return an enforcer of Python's calls whose vocabulary has some tokens more."""
-    found = vocabulary("pythonic")
-    known = [found.token_bytes(i) for i in range(found.size)]
-    names = {name: i + len(tokens) for name, i in found.controls.items()}
-    first = min(found.controls.values())
-    known[first:first] = tokens
-    return enforcer.Enforcer(Vocabulary(known, names), "pythonic")
+def started(made: enforcer.Enforcer, *tools: Any, parallel: bool = True) -> Matcher:
+    """Start a turn as a server does."""
+    return made.start(Spec(parse([*tools], "auto", parallel), 0), None)
 
 
 def two_sets(*tokens: bytes) -> list[set[bytes]]:
     """Return what may follow `[a` beside one other tool and then beside another, of one schema."""
-    made, ways = knowing(tokens), list[set[bytes]]()
+    made = enforcer.Enforcer(knowing("pythonic", *tokens), "pythonic")
+    ways = list[set[bytes]]()
     for other in "bc":
-        tools = [{"type": "function", "function": {"name": name}} for name in ("a", other)]
-        matcher = made.start(Spec(parse(tools, "auto", True), 0), None)  # as a server does
+        matcher = started(made, tool("a"), tool(other))
         feed(matcher, [*b"[a"])
         ways.append({made.vocabulary.token_bytes(i) for i in legal(matcher)} & {*tokens})
     return ways
@@ -93,13 +79,10 @@ def test_what_depends_on_names_does_so_also_where_it_was_kept() -> None:
     """A token over a whole call into the next depends on the schema of one and the name of both."""
     one, other = ({"properties": {key: {"type": "integer"}}} for key in "pq")
     tokens = [b"get()", b"get(), a", b"get(), b", b"), a", b"), b", b", a", b", b", b" a", b" b"]
-    made, ways = knowing(tokens), list[set[bytes]]()
+    made = enforcer.Enforcer(knowing("pythonic", *tokens), "pythonic")
+    ways = list[set[bytes]]()
     for schemas in ({"get": one, "a": one}, {"get": other, "a": one}, {"get": other, "b": other}):
-        tools = [
-            {"type": "function", "function": {"name": name, "parameters": schema}}
-            for name, schema in schemas.items()
-        ]
-        matcher = made.start(Spec(parse(tools, "auto", True), 0), None)
+        matcher = started(made, *(tool(name, schema) for name, schema in schemas.items()))
         feed(matcher, [*b"["])
         ways.append({made.vocabulary.token_bytes(i) for i in legal(matcher)} & {*tokens[:3]})
     assert ways == [{b"get()", b"get(), a"}, {b"get()", b"get(), a"}, {b"get()", b"get(), b"}]
@@ -132,23 +115,28 @@ def test_text_with_a_format_beside_calls_that_look_like_text_is_refused(name: st
     served(name).matcher(TOOLS, "none", response_format=ANSWER)
 
 
-@pytest.mark.parametrize("name", ["kimi_k3", "mistral", "deepseek_v3"])
-def test_text_with_a_format_or_calls_where_tokens_tell_them_apart(name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "begin"),
+    [
+        *(("kimi_k3", "<|close|>"), ("mistral", "[TOOL_CALLS]")),
+        ("deepseek_v3", "<｜tool▁calls▁begin｜>"),
+    ],
+)
+def test_text_with_a_format_or_calls_where_tokens_tell_them_apart(name: str, begin: str) -> None:
     matcher = served(name).matcher(TOOLS, response_format=ANSWER)
-    begins = {
-        "kimi_k3": "<|close|>",
-        "mistral": "[TOOL_CALLS]",
-        "deepseek_v3": "<｜tool▁calls▁begin｜>",
-    }
     assert ord("{") in legal(matcher)
     assert ord("x") not in legal(matcher)
-    assert vocabulary(name).control(begins[name]) in legal(matcher)
+    assert vocabulary(name).control(begin) in legal(matcher)
     feed(matcher, list(b'{"a": 1'))
     for control in vocabulary(name).controls.values():  # drafts are accepted without a mask
         assert control not in legal(matcher)
         assert not matcher.accept(control)
     feed(matcher, list(b"}"))
     assert any(matcher.accept(control) for control in vocabulary(name).controls.values())
+
+
+def regex(pattern: str) -> dict[str, Any]:
+    return {"type": "regex", "regex": pattern}
 
 
 SILENCE = "<|open|>response<|sep|>{}<|close|>response<|sep|>"
@@ -176,11 +164,13 @@ def ways(found: Any) -> set[str]:
 
 
 FITTED: list[tuple[str, dict[str, Any]]] = [
-    ("", {"type": "regex", "regex": ".*"}),
-    ("", {"type": "regex", "regex": " ?(yes)?"}),
-    (" ", {"type": "regex", "regex": " ?(yes)?"}),
+    *(("", regex(".*")), ("", regex(" ?(yes)?")), (" ", regex(" ?(yes)?"))),
     ("", {"type": "choice", "choice": ["", "yes"]}),
     ("", {"type": "grammar", "grammar": 'start: "x"?'}),
+]
+UNFITTED: list[dict[str, Any]] = [
+    *(regex("yes"), regex(" (yes)?"), {"type": "choice", "choice": [" ", "yes"]}),
+    {"type": "grammar", "grammar": 'start: "x"'},
 ]
 
 
@@ -206,22 +196,14 @@ def test_a_response_without_a_word_that_fits_its_format_ends_the_message(
 
 
 @pytest.mark.parametrize("allow_empty_turns", [False, True])
-@pytest.mark.parametrize(
-    ("said", "text_format"),
-    [
-        ("", {"type": "regex", "regex": "yes"}),
-        ("", {"type": "regex", "regex": " (yes)?"}),
-        ("", {"type": "choice", "choice": [" ", "yes"]}),
-        ("", {"type": "grammar", "grammar": 'start: "x"'}),
-    ],
-)
+@pytest.mark.parametrize("text_format", UNFITTED)
 def test_a_response_without_a_word_that_fits_no_format_is_followed_by_calls(
-    said: str, text_format: dict[str, Any], allow_empty_turns: bool
+    text_format: dict[str, Any], allow_empty_turns: bool
 ) -> None:
     options = {"allow_empty_turns": allow_empty_turns}
-    assert ways(silent(said, text_format, "auto", **options)) == {"<|open|>"}
-    assert silent(said, text_format, "none", **options) is None
-    assert silent(" ", {"type": "regex", "regex": " ?yes"}, "auto", **options) is None
+    assert ways(silent("", text_format, "auto", **options)) == {"<|open|>"}
+    assert silent("", text_format, "none", **options) is None
+    assert silent(" ", regex(" ?yes"), "auto", **options) is None
 
 
 def test_a_response_without_a_word_is_no_end_where_a_call_is_demanded_or_text_is_free() -> None:
@@ -246,23 +228,8 @@ def broken(matcher: Matcher, only: set[str]) -> Matcher:
     return matcher
 
 
-K3_CALL = (
-    '<|close|>response<|sep|><|open|>tools<|sep|><|open|>call tool="get" index="1"<|sep|>'
-    "<|close|>call<|sep|>"
-)
-
-
 @pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("glm45", "<tool_call>get</tool_call>"),
-        ("glm45", "<tool_call>get\n</tool_call>"),
-        ("mistral", "[TOOL_CALLS]get{}"),
-        ("hermes", '<tool_call>{"name": "get", "arguments": {}}</tool_call>'),
-        ("pythonic", "[get()]"),
-        ("qwen3_coder", "<tool_call><function=get></function></tool_call>"),
-        ("kimi_k3", K3_CALL),
-    ],
+    ("name", "text"), cases.params("turn/cases/whole_calls.toml", "format, text")
 )
 def test_arguments_that_cannot_be_followed_are_no_call(name: str, text: str) -> None:
     matcher = broken(served(name).matcher(TOOLS), {"get"})
@@ -281,14 +248,8 @@ def test_arguments_that_cannot_be_followed_are_no_call(name: str, text: str) -> 
 
 def test_a_text_that_was_left_for_one_that_fails_goes_back_to_where_it_stood() -> None:
     """Two calls in one token, of which the second cannot be started."""
-    tools = [TOOLS[0], {"type": "function", "function": {"name": "a", "parameters": CLOSED}}]
-    found = vocabulary("pythonic")
-    tokens = [found.token_bytes(i) for i in range(found.size)]
-    names = {name: i + 1 for name, i in found.controls.items()}
-    first = min(found.controls.values())
-    tokens[first:first] = [b"), a("]
-    both = enforcer.Enforcer(Vocabulary(tokens, names), "pythonic")
-    matcher = broken(both.matcher(tools), {"a"})
+    both = enforcer.Enforcer(knowing("pythonic", b"), a("), "pythonic")
+    matcher = broken(both.matcher([TOOLS[0], tool("a", CLOSED)]), {"a"})
     feed(matcher, list(b"[get(a=1"))
     before = row_of(matcher)
     crossing = both.vocabulary.find(b"), a(")
@@ -301,37 +262,19 @@ def test_a_text_that_was_left_for_one_that_fails_goes_back_to_where_it_stood() -
     assert matcher.state == "CLOSED"
 
 
-def schema_of(key: str) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {key: {"type": "integer"}},
-        "additionalProperties": False,
-    }
-
-
 @pytest.mark.parametrize("keys", [("x", "y"), ("y", "x")])
 def test_what_is_kept_of_one_tool_is_not_that_of_a_request_with_another_schema_of_the_next(
     keys: tuple[str, str],
 ) -> None:
     """A token from the end of one header, over a whole call, into the arguments of the next."""
-    found = vocabulary("pythonic")
-    tokens = [found.token_bytes(i) for i in range(found.size)]
-    first = min(found.controls.values())
     long = [b"(), b(x", b"), b(x", b"(), b(y", b"), b(y"]
     parts = [b", b(x", b" b(x", b"(x", b", b(y", b" b(y", b"(y"]
-    tokens[first:first] = long + parts
-    names = {name: i + len(long + parts) for name, i in found.controls.items()}
-    both = enforcer.Enforcer(Vocabulary(tokens, names), "pythonic")
+    both = enforcer.Enforcer(knowing("pythonic", *long, *parts), "pythonic")
     for key in keys:
-        tools = [
-            {"type": "function", "function": {"name": "a", "parameters": CLOSED}},
-            {"type": "function", "function": {"name": "b", "parameters": schema_of(key)}},
-            {"type": "function", "function": {"name": "c", "parameters": CLOSED}},
-        ]
-        spec = Spec(parse(tools, "auto", True), 0)
+        own = closed({key: {"type": "integer"}})
         crossing = {both.vocabulary.find(token) for token in long}
         for _ in range(3):
-            matcher = both.start(spec, None)
+            matcher = started(both, tool("a", CLOSED), tool("b", own), tool("c", CLOSED))
             # Behind a call to the first, the second may use what was asked for the first.
             for text, token in (("[c", "(), b("), ("(), a", "(), b("), ("(", "), b(")):
                 feed(matcher, list(text.encode()))
@@ -395,24 +338,14 @@ def test_masks_between_texts_are_kept_for_requests_with_the_same_tools(
 
 def test_what_is_kept_for_all_requests_is_not_what_depends_on_names_or_on_what_is_open() -> None:
     """Requests by turns, with tokens that end a header, a call, or both, and may begin the next."""
-    found = vocabulary("pythonic")
-    tokens = [found.token_bytes(i) for i in range(found.size)]
-    first = min(found.controls.values())
     long = [b"()", b"(), b", b"), b", b"(), ", b"), ", b"(),\n", b"()]", b")]"]
-    parts = [b", b", b" b", b",\n"]
-    added = [token for token in long + parts if token not in tokens]
-    tokens[first:first] = added
-    names = {name: i + len(added) for name, i in found.controls.items()}
-    many = enforcer.Enforcer(Vocabulary(tokens, names), "pythonic")
+    many = enforcer.Enforcer(knowing("pythonic", *long, b", b", b" b", b",\n"), "pythonic")
     crossing = {token: many.vocabulary.find(token) for token in long}
     permitted: dict[tuple[str, bool], set[bytes]] = {}
     for _ in range(2):
         for other, parallel in (("b", True), ("c", True), ("b", False), ("c", False)):
-            tools = [
-                {"type": "function", "function": {"name": name, "parameters": CLOSED}}
-                for name in ("a", other)
-            ]
-            matcher = many.start(Spec(parse(tools, "auto", parallel), 0), None)
+            tools = tool("a", CLOSED), tool(other, CLOSED)
+            matcher = started(many, *tools, parallel=parallel)
             masked: set[bytes] = set()
             for text in ("[a", "("):
                 feed(matcher, list(text.encode()))
@@ -431,11 +364,10 @@ def test_a_call_in_one_token_is_read_by_each_requests_own_schema() -> None:
     found = vocabulary("mistral")
     whole = found.find(b"{}")
     both = enforcer.Enforcer(found, "mistral")
-    needed = {**schema_of("x"), "required": ["x"]}
+    needed = closed({"x": {"type": "integer"}}, "x")
     for schema in (CLOSED, needed, CLOSED):
-        tools = [{"type": "function", "function": {"name": "get", "parameters": schema}}]
         for _ in range(2):
-            matcher = both.start(Spec(parse(tools, "auto", True), 0), None)
+            matcher = started(both, tool("get", schema))
             feed(matcher, write(found, "[TOOL_CALLS]get"))
             assert (whole in legal(matcher)) == (schema is not needed)
             assert matcher.accept(whole) == (schema is not needed)

@@ -16,25 +16,9 @@ from enforcer.turn.envelope import Due
 from enforcer.turn.lexer import BLANK_BYTES
 from enforcer.turn.matcher import Matcher
 from tests import toys
-from tests.turn.known import (
-    ARGUMENTS,
-    BEGIN,
-    CALL,
-    CALL_END,
-    END,
-    HEADER,
-    HOLE,
-    OPENED,
-    STOP,
-    TEXT,
-    TEXTS,
-    THINK,
-    THOUGHT,
-    V,
-    at,
-    byte,
-    matcher,
-)
+from tests.support import cases
+from tests.turn import known
+from tests.turn.known import BEGIN, CALL, END, HEADER, OPENED, STOP, TEXT, V, at, matcher
 from tests.vocabularies import call, feed, legal, row_of, section, write
 
 if TYPE_CHECKING:
@@ -89,7 +73,9 @@ def test_text_that_a_prompt_has_begun_takes_a_few_steps(
     once = matcher(prompt_ids=write(V, HEADER + begun + "so"))
     assert (found.state, legal(found)) == (once.state, legal(once))
     with pytest.raises(IllegalPrefix, match=r"prompt_token_ids\[\d+\]") as caught:
-        matcher(prompt_ids=[*(ids := write(V, HEADER + "so " * 50)), HOLE, *write(V, "so " * 50)])
+        matcher(
+            prompt_ids=[*(ids := write(V, HEADER + "so " * 50)), known.HOLE, *write(V, "so " * 50)]
+        )
     assert caught.value.path == f"$.prompt_token_ids[{len(ids)}]"
 
 
@@ -121,7 +107,7 @@ def test_every_turn_can_end(due: Due, tail: str, names: tuple[str, ...]) -> None
         if text_format is not None and tail in {" ", "x"}:
             continue
         found = matcher(
-            dict.fromkeys(names, TEXTS),
+            dict.fromkeys(names, known.TEXTS),
             due=due,
             prompt_ids=write(V, HEADER + tail),
             text_format=text_format,
@@ -140,7 +126,8 @@ def end_is_near(found: Matcher) -> None:
     steps = 0
     while found.state != "END":
         ids = legal(found)
-        closing = [STOP & ids, {THOUGHT, END, CALL_END, ARGUMENTS} & ids, {byte("x")} & ids, ids]
+        ends = {known.THOUGHT, END, known.CALL_END, known.ARGUMENTS}
+        closing = [STOP & ids, ends & ids, {ord("x")} & ids, ids]
         feed(found, [min(next(some for some in closing if some))])
         steps += 1
         assert steps < 60
@@ -158,14 +145,14 @@ def test_a_header_is_one_of_the_tools_at_the_next_index() -> None:
     feed(found, V.encode("functions.get:"))
     assert {V.token_bytes(i) for i in legal(found)} == {b"1"}
     feed(found, V.encode("1"))
-    assert legal(found) == {ARGUMENTS}
+    assert legal(found) == {known.ARGUMENTS}
 
 
 def test_after_the_arguments_only_the_call_may_end() -> None:
     found = at(OPENED + '{"a": 1')
     assert {V.token_bytes(i) for i in legal(found)} == {b"2", b"}"}
     feed(found, V.encode("}"))
-    assert legal(found) == {CALL_END}
+    assert legal(found) == {known.CALL_END}
 
 
 def test_between_calls_another_may_begin_or_the_section_end() -> None:
@@ -184,44 +171,15 @@ def test_the_index_grows_with_each_call() -> None:
     feed(matcher(first=7), write(V, text))
 
 
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        *("functions.get:1", "functions.get:00", "functions.get:10", "functions.get:-1"),
-        *("functions.get", "get:0", "functions.get :0", "functions.other:0", "functions.get:0 "),
-        "functions.get:" + "1" * 60,
-    ],
-)
+@pytest.mark.parametrize("wrong", cases.load("turn/cases/headers.toml")["wrong"])
 def test_a_wrong_header_is_never_complete(wrong: str) -> None:
     ids = write(V, f"<|tool_calls_section_begin|><|tool_call_begin|>{wrong}")
-    ids.append(ARGUMENTS)
+    ids.append(known.ARGUMENTS)
     assert matcher().validate(ids) < len(ids)
 
 
 @pytest.mark.parametrize(
-    ("text", "stray"),
-    [
-        ("Hello", "<|tool_call_begin|>"),
-        ("Hello", "<|tool_call_end|>"),
-        ("Hello", "<|im_user|>"),
-        ("Hello", "<think>"),
-        ("", "</think>"),
-        ("Hello", "[PAD]"),
-        ("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"),
-        ("<|tool_calls_section_begin|>", "<|im_end|>"),
-        ("<|tool_calls_section_begin|>", "a"),
-        ("<|tool_calls_section_begin|><|tool_call_begin|>functions.", "<|tool_call_end|>"),
-        ("<|tool_calls_section_begin|><|tool_call_begin|>", "<|tool_call_argument_begin|>"),
-        (OPENED + '{"a', "<|tool_call_end|>"),
-        (OPENED + '{"a', "<|im_end|>"),
-        (OPENED + '{"a": 1}', "<|im_end|>"),
-        ("<|tool_calls_section_begin|>" + call("get", 0, "{}"), "\n"),
-        ("<|tool_calls_section_begin|>" + call("get", 0, "{}"), "<|im_end|>"),
-        (section(call("get", 0, "{}")).removesuffix("<|im_end|>"), "a"),
-        (section(call("get", 0, "{}")).removesuffix("<|im_end|>"), "<|tool_calls_section_begin|>"),
-        ("Hello<|im_end|>", "a"),
-        ("Hello<|im_end|>", "<|tool_calls_section_begin|>"),
-    ],
+    ("text", "stray"), cases.params("turn/cases/kimi_k2.toml", "text, stray", "stray")
 )
 def test_stray_ids_are_refused_and_change_nothing(text: str, stray: str) -> None:
     found = at(text)
@@ -233,7 +191,7 @@ def test_stray_ids_are_refused_and_change_nothing(text: str, stray: str) -> None
     assert found.accepted == len(write(V, text))
 
 
-@pytest.mark.parametrize("token_id", [-1, -300, V.size, V.size + 1, 10**9, HOLE])
+@pytest.mark.parametrize("token_id", [-1, -300, V.size, V.size + 1, 10**9, known.HOLE])
 @pytest.mark.parametrize(
     "text",
     [
@@ -248,7 +206,7 @@ def test_ids_outside_the_vocabulary_and_holes_are_refused(token_id: int, text: s
 def test_tools_whose_names_are_prefixes_of_one_another() -> None:
     names = ["get", "get_", "get_weather", "getx", "functions.get", "g"]
     for name in names:
-        found = matcher(dict.fromkeys(names, TEXTS))
+        found = matcher(dict.fromkeys(names, known.TEXTS))
         feed(found, write(V, section(call(name, 0, "{}"))))
 
 
@@ -266,7 +224,7 @@ def test_a_demanded_call_leaves_room_for_some_text_only() -> None:
     found = matcher(due=Due.CALL, preamble=3)
     for _ in range(3):
         assert legal(found) == TEXT | {BEGIN}
-        feed(found, [byte("x")])
+        feed(found, [ord("x")])
     assert legal(found) == {BEGIN}
     feed(found, write(V, "<|tool_calls_section_begin|>" + call("get", 0, "{}")))
     assert legal(found) == {CALL, END}
@@ -276,9 +234,9 @@ def test_a_demanded_call_leaves_the_think_free() -> None:
     for preamble in (0, 2):
         found = matcher(due=Due.CALL, preamble=preamble, prompt_ids=write(V, HEADER + "<think>"))
         for _ in range(10):
-            assert legal(found) == TEXT | {THOUGHT, BEGIN}
-            feed(found, [byte("x")])
-        feed(found, [THOUGHT])
+            assert legal(found) == TEXT | {known.THOUGHT, BEGIN}
+            feed(found, [ord("x")])
+        feed(found, [known.THOUGHT])
         assert legal(found) == (TEXT if preamble else BLANK) | {BEGIN}
 
 
@@ -287,7 +245,7 @@ def test_white_space_before_a_demanded_call_is_no_text_and_ends_too() -> None:
     assert legal(found) >= BLANK | {BEGIN}
     assert legal(found).isdisjoint(TEXT - BLANK)
     for _ in range(8):
-        feed(found, [byte("\n")])
+        feed(found, [ord("\n")])
     assert legal(found) == {BEGIN}
 
 
@@ -303,10 +261,10 @@ def test_without_room_for_text_a_prompt_that_has_said_some_is_gone_on_with() -> 
         found = matcher(
             due=due, preamble=0, prompt_ids=write(V, HEADER), text_format=lambda text=text: text
         )
-        assert found.accept(THINK)
+        assert found.accept(known.THINK)
         assert found.state == "REASONING"
     thinking = matcher(due=Due.CALL, preamble=0, prompt_ids=write(V, HEADER + "<think>So"))
-    feed(thinking, [THOUGHT])
+    feed(thinking, [known.THOUGHT])
     assert legal(thinking) == BLANK | {BEGIN}
 
 
@@ -314,16 +272,16 @@ def test_what_the_prompt_has_said_before_a_demanded_call_does_not_count() -> Non
     prompt = write(V, HEADER + "Let me see, then.")
     found = matcher(due=Due.CALL, preamble=1, prompt_ids=prompt)
     assert legal(found) == TEXT | {BEGIN}
-    feed(found, [byte("x")])
+    feed(found, [ord("x")])
     assert legal(found) == {BEGIN}
 
 
 def test_rolling_back_gives_the_room_for_text_back() -> None:
     found = matcher(due=Due.CALL, preamble=2)
-    feed(found, [byte("x")] * 2)
+    feed(found, [ord("x")] * 2)
     found.rollback(1)
     assert legal(found) == TEXT | {BEGIN}
-    feed(found, [byte("y")])
+    feed(found, [ord("y")])
     assert legal(found) == {BEGIN}
 
 
@@ -337,31 +295,15 @@ def test_no_more_calls_than_permitted(most: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("prompt", "expected"),
-    [
-        (None, TEXT | {BEGIN}),
-        ("", TEXT | {BEGIN}),
-        ("no header at all", TEXT | {BEGIN}),
-        (HEADER.removesuffix("<|im_assistant|>assistant<|im_middle|>"), TEXT | {BEGIN}),
-        (HEADER, TEXT | {THINK, BEGIN}),
-        (HEADER + "<think>", TEXT | {THOUGHT, BEGIN}),
-        (HEADER + "<think>so far", TEXT | {THOUGHT, BEGIN}),
-        (HEADER + "<think></think>", TEXT | {BEGIN}),
-        (HEADER + "content continued", TEXT | {BEGIN} | STOP),
-        # A think of an earlier turn is none of this one's.
-        (HEADER + "<think>a</think>b<|im_end|>" + HEADER, TEXT | {THINK, BEGIN}),
-        (HEADER + section(call("get", 0, "{}")) + HEADER, TEXT | {THINK, BEGIN}),
-        # Another role's turn is not the model's.
-        (HEADER + "<think>" + "<|im_user|>x<|im_middle|>", TEXT | {BEGIN}),
-        (HEADER + "<|tool_calls_section_begin|>", {CALL}),
-        (HEADER + "<|tool_calls_section_begin|>" + call("get", 0, "{}"), {CALL, END}),
-        (HEADER + "Bye.<|im_end|>", STOP),
-        (HEADER + "Bye.<|im_end|>\n", TEXT | {BEGIN}),
-    ],
+    ("prompt", "expected"), cases.params("turn/cases/kimi_k2.toml", "prompt, legal", "prompt")
 )
-def test_the_turn_starts_where_the_prompt_leaves_it(prompt: str | None, expected: set[int]) -> None:
-    found = matcher(prompt_ids=None if prompt is None else write(V, prompt))
-    assert legal(found) == expected
+def test_the_turn_starts_where_the_prompt_leaves_it(
+    prompt: str | None, expected: list[str]
+) -> None:
+    found = matcher(prompt_ids=None if prompt is None else write(V, prompt.replace("{H}", HEADER)))
+    named: dict[str, set[int]] = {"TEXT": TEXT, "STOP": STOP, "BEGIN": {BEGIN}, "END": {END}}
+    named |= {"CALL": {CALL}, "THINK": {known.THINK}, "THOUGHT": {known.THOUGHT}}
+    assert legal(found) == set().union(*map(named.__getitem__, expected))
     assert found.accepted == 0
 
 
@@ -380,7 +322,7 @@ def test_arguments_go_on_where_the_prompt_leaves_them() -> None:
     ("tail", "arguments"),
     [
         ("<|tool_calls_section_begin|>", {}),
-        ("<|tool_calls_section_begin|><|tool_call_begin|>functions.other:0", {"get": TEXTS}),
+        ("<|tool_calls_section_begin|><|tool_call_begin|>functions.other:0", {"get": known.TEXTS}),
     ],
 )
 def test_a_prompt_that_has_begun_what_is_not_allowed(tail: str, arguments: dict[str, Any]) -> None:

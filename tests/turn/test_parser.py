@@ -17,11 +17,12 @@ from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import NAMES, TOOLS, opening, served, vocabulary
 from tests.properties.test_dialects import walk
+from tests.support import cases
+from tests.turn.known import HEADER
 from tests.vocabularies import PIECES, call, section, small, write
 
 V = small()
 TABLE = Table(dialects.load("kimi_k2"), V)
-HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
 WHOLE = "<think>so</think>I look." + section(call("get", 3, '{"città":"日本"}'), call("a", 4, "{}"))
 
 
@@ -46,21 +47,12 @@ def test_a_whole_turn() -> None:
 
 @pytest.mark.parametrize(
     ("prompt", "text", "reasoning", "content"),
-    [
-        (None, "<think>a</think>b", "a", "b"),
-        (None, "b", "", "b"),
-        (HEADER, "<think>a</think>b", "a", "b"),
-        (HEADER + "<think>", "a</think>b", "a", "b"),
-        (HEADER + "<think>before ", "a</think>b", "a", "b"),
-        (HEADER + "<think></think>", "b", "", "b"),
-        (HEADER + "before ", "b", "", "b"),
-        ("no header", "b", "", "b"),
-    ],
+    cases.params("turn/cases/parser.toml", "prompt, text, reasoning, content", "reply"),
 )
 def test_the_turn_goes_on_where_the_prompt_leaves_it(
     prompt: str | None, text: str, reasoning: str, content: str
 ) -> None:
-    turn = read(text + "<|im_end|>", prompt)
+    turn = read(text + "<|im_end|>", prompt and prompt.replace("{H}", HEADER))
     assert (turn.reasoning, turn.content, turn.stray) == (reasoning, content, None)
 
 
@@ -103,15 +95,7 @@ def test_markers_spelled_in_text_are_text() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "stray"),
-    [
-        ("ab<|im_user|>cd", 2),
-        ("<|tool_call_end|>", 0),
-        ("<|tool_calls_section_begin|>a", 1),
-        ("<|tool_calls_section_begin|><|im_end|>", 1),
-        ("a<|im_end|>b", 2),
-        ("a<|im_end|><|tool_calls_section_begin|>", 2),
-    ],
+    ("text", "stray"), cases.params("turn/cases/parser.toml", "text, stray", "stray")
 )
 def test_reading_stops_at_the_first_stray_id(text: str, stray: int) -> None:
     turn = read(text)
@@ -376,8 +360,7 @@ K3_CALL = (
 @pytest.mark.parametrize(
     ("name", "text"),
     [
-        ("pythonic", "[get(a=1 2)]<|eot_id|>"),
-        ("pythonic", "[get(f(x))]<|eot_id|>"),
+        *(("pythonic", "[get(a=1 2)]<|eot_id|>"), ("pythonic", "[get(f(x))]<|eot_id|>")),
         ("kimi_k3", K3_CALL),
     ],
 )

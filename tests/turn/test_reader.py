@@ -16,7 +16,7 @@ from enforcer.turn.table import Table
 from enforcer.turn.transitions import Transitions
 from tests import toys
 from tests.dialect_cases import TOOLS, at, served
-from tests.turn.known import BEGIN, CALL_END, HOLE, OPENED, TEXT, TEXTS, V, byte
+from tests.turn.known import BEGIN, CALL_END, HOLE, OPENED, TEXT, TEXTS, V
 from tests.vocabularies import bits, row_of, write
 
 if TYPE_CHECKING:
@@ -67,14 +67,14 @@ def test_what_is_illegal_leads_nowhere(before: str, token: int) -> None:
 def test_text_is_counted_where_a_call_is_demanded() -> None:
     reader, now = begun(Due.CALL)
     for _ in range(2):
-        assert byte("x") in row_at(reader, now)
-        now = reader.read(now, byte("x"), counts=True) or now
+        assert ord("x") in row_at(reader, now)
+        now = reader.read(now, ord("x"), counts=True) or now
     assert now.text == 2
     assert row_at(reader, now) == {BEGIN}
     reader, now = begun(Due.CALL)
-    assert reader.read(now, byte("x"), counts=False) is now
+    assert reader.read(now, ord("x"), counts=False) is now
     reader, now = begun()
-    assert reader.read(now, byte("x"), counts=True) is now
+    assert reader.read(now, ord("x"), counts=True) is now
     assert row_at(reader, now) >= TEXT
 
 

@@ -19,6 +19,8 @@ from enforcer.turn.request_envelope import look_at_prompt
 from tests import vocabularies
 from tests.dialect_cases import opening, served
 from tests.spec_cases import settled as settle
+from tests.support import cases
+from tests.support.tools import tool
 from tests.vocabularies import legal
 
 if TYPE_CHECKING:
@@ -32,7 +34,7 @@ VOCABULARY = vocabularies.small()
 ENFORCER = enforcer.Enforcer(VOCABULARY)
 OPENING = "<|im_assistant|>assistant<|im_middle|>"
 BEGIN = "<|tool_calls_section_begin|><|tool_call_begin|>"
-TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+TOOL = tool("get", {"type": "object"})
 ARGUMENTS = "<|tool_call_argument_begin|>"
 FORMAT = {"type": "json_schema", "json_schema": {"schema": {"type": "object"}}}
 
@@ -81,35 +83,23 @@ def is_refused(look: Callable[..., Any], text: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
-    ("begun", "wanted", "refused"),
-    [
-        ("", spec(), False),
-        ("<think>", spec(), False),
-        ("<think></think>the tool", spec("required"), False),
-        (BEGIN, spec(), False),
-        (BEGIN + "functions.get:0" + ARGUMENTS + "{}", spec(), False),
-        (BEGIN + "functions.get:0" + ARGUMENTS + "{}<|tool_call_end|>", spec(), False),
-        (BEGIN, spec(None, ()), True),
-        (BEGIN, spec("none"), True),
-        (BEGIN + "functions.get:1", spec(), True),
-        (BEGIN + "functions.other", spec(), True),
-        (BEGIN + "functions.get:0" + ARGUMENTS + "<|im_end|>", spec(), True),
-        ("<|im_end|>", spec("required"), True),
-        ("the tool<|im_end|>", spec(), False),
-        ("</think>", spec(), True),
-        ('{"a": 1', spec(response_format=FORMAT), False),
-    ],
-)
-def test_a_begun_turn(begun: str, wanted: Spec, refused: bool) -> None:
+@pytest.mark.parametrize("case", cases.read("turn/cases/request_envelope.toml"))
+def test_a_begun_turn(case: dict[str, Any]) -> None:
+    begun = case["begun"].replace("{B}", BEGIN).replace("{A}", ARGUMENTS)
+    wanted = spec(
+        case.get("choice", "auto"), response_format=FORMAT if "has_format" in case else None
+    )
+    if "without_tools" in case:
+        wanted = spec(None, ())
+
     def look(ids: list[int]) -> None:
         look_at_prompt(ENFORCER.table, wanted, Options(), ids)
 
     def start(ids: list[int]) -> None:
         ENFORCER.start(wanted, ids)
 
-    assert is_refused(look, OPENING + begun) is refused
-    assert is_refused(start, OPENING + begun) is refused
+    assert is_refused(look, OPENING + begun) is case["refused"]
+    assert is_refused(start, OPENING + begun) is case["refused"]
 
 
 def test_what_only_an_engine_can_tell_is_left_to_whoever_starts_the_turn() -> None:
@@ -158,8 +148,7 @@ def test_the_settled_options_are_the_ones_that_hold() -> None:
 @pytest.mark.parametrize("name", ["from", "_hidden", "a.b", "a-b", "a/b", "1st", "None", "ﬁnd"])
 def test_names_that_a_format_has_no_call_for_are_refused(name: str) -> None:
     def toolset(*names: str) -> ToolSet:
-        listed = [{"type": "function", "function": {"name": each}} for each in names]
-        return tools.parse(listed, "auto", True)
+        return tools.parse([*map(tool, names)], "auto", True)
 
     pythonic = dialects.load("pythonic")
     with pytest.raises(InvalidTools, match="pythonic") as caught:

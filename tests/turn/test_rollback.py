@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from enforcer.errors import ConfigurationError
-from tests.turn.known import HEADER, OPENED, THOUGHT, V, at, byte, matcher
+from tests.turn.known import HEADER, OPENED, THOUGHT, V, at, matcher
 from tests.vocabularies import call, feed, row_of, section, write
 
 
@@ -77,15 +77,15 @@ def test_drafts_may_be_longer_than_what_is_kept() -> None:
 def test_a_long_text_leaves_nothing_for_the_garbage_collector(kept: int | None) -> None:
     prompt = write(V, HEADER + "<think>")
     found = matcher({"get": [b"x" * 5000]}, prompt_ids=prompt, rollback=kept)
-    feed(found, [byte("x")] * 10)
+    feed(found, [ord("x")] * 10)
     gc.collect()
     before = len(gc.get_objects())
-    feed(found, [byte("x")] * 2000)
+    feed(found, [ord("x")] * 2000)
     assert len(gc.get_objects()) - before < 20
-    feed(found, [THOUGHT, *write(V, OPENED), *[byte("x")] * 10])
+    feed(found, [THOUGHT, *write(V, OPENED), *[ord("x")] * 10])
     gc.collect()
     before = len(gc.get_objects())
-    feed(found, [byte("x")] * 2000)
+    feed(found, [ord("x")] * 2000)
     # The toy engine itself keeps a list, of bytes.
     assert len(gc.get_objects()) - before < 20
 

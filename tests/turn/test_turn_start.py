@@ -10,6 +10,7 @@ from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 from tests import dialect_cases as cases
+from tests.support.cases import params
 from tests.vocabularies import small, write
 
 V = small()
@@ -18,19 +19,7 @@ TABLE = Table(dialects.load("kimi_k2"), V)
 
 @pytest.mark.parametrize(
     ("prompt", "state", "rest"),
-    [
-        ("", "SILENT", ""),
-        ("plain", "SILENT", ""),
-        ("<|im_assistant|>assistant<|im_middle|>", "START", ""),
-        ("<|im_assistant|>assistant<|im_middle|><think>x", "START", "<think>x"),
-        ("<|im_assistant|><|im_middle|>a", "START", "a"),
-        ("<|im_assistant|>assistant", "SILENT", ""),
-        ("<|im_middle|>", "SILENT", ""),
-        ("a<|im_middle|>", "SILENT", ""),
-        ("<|im_user|>assistant<|im_middle|>", "SILENT", ""),
-        ("<|im_assistant|>a<|im_middle|>Hi<|im_end|><|im_user|>u<|im_middle|>", "SILENT", ""),
-        ("<|im_assistant|>a<think>b<|im_middle|>", "SILENT", ""),
-    ],
+    params("turn/cases/turn_start.toml", "prompt, state, rest", "kimi_k2"),
 )
 def test_the_turn_that_a_prompt_opens(prompt: str, state: str, rest: str) -> None:
     found, begun = TABLE.opened(write(V, prompt))
@@ -39,18 +28,7 @@ def test_the_turn_that_a_prompt_opens(prompt: str, state: str, rest: str) -> Non
 
 @pytest.mark.parametrize(
     ("name", "dialog", "opening"),
-    [
-        ("deepseek_v3", "<｜User｜>u{}Hi<｜end▁of▁sentence｜><｜User｜>v", "<｜Assistant｜>"),
-        ("glm45", "<|user|>u{}Hi<|user|>v", "<|assistant|>"),
-        ("hermes", "{}Hi<|im_end|>\n<|im_start|>user\nv<|im_end|>", "<|im_start|>assistant\n"),
-        ("jamba", "{}Hi<|eom|><|bom|><|user|>v<|eom|>", "<|bom|><|assistant|>"),
-        ("mistral", "[INST]u{}Hi</s>[INST]v", "[/INST]"),
-        (
-            "llama3_json",
-            "{}Hi<|eot_id|><|start_header_id|>user<|end_header_id|>v",
-            "<|start_header_id|>assistant<|end_header_id|>",
-        ),
-    ],
+    params("turn/cases/turn_start.toml", "format, dialog, opening", "ended"),
 )
 @pytest.mark.parametrize("are_tokens", [True, False], ids=["role as a token", "role as text"])
 def test_a_turn_that_has_ended_is_not_the_one_to_be_generated(
