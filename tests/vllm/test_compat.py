@@ -105,11 +105,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "request_id",
         ),
         (
-            (
-                "v1/structured_output/__init__.py",
-                "def grammar_init(",
-                "def init_grammar(",
-            ),
+            ("v1/structured_output/__init__.py", "def grammar_init(", "def init_grammar("),
             "vllm.v1.structured_output.StructuredOutputManager.grammar_init",
             "no such function",
         ),
@@ -123,11 +119,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "not implemented: f",
         ),
         (
-            (
-                "v1/structured_output/request.py",
-                "reasoning_ended: bool",
-                "thinking_ended: bool",
-            ),
+            ("v1/structured_output/request.py", "reasoning_ended: bool", "thinking_ended: bool"),
             "StructuredOutputRequest.reasoning_ended",
             "no such thing",
         ),

@@ -22,7 +22,6 @@ from enforcer.tools import cli
 from tests.vllm_servers import TINY, sample, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from httpx import Response
@@ -191,12 +190,7 @@ def test_stop_strings_do_not_end_calls_on_the_other_routes(tiny_server: Server) 
         ("/v1/chat/completions", "messages", TOOLS),
         ("/v1/responses", "input", flat),
     ]:
-        body = {
-            field: ASK,
-            "tools": tools,
-            "tool_choice": "auto",
-            "stop_token_ids": [5],
-        }
+        body = {field: ASK, "tools": tools, "tool_choice": "auto", "stop_token_ids": [5]}
         answer = _post(tiny_server, body, path)
         assert answer.status_code == 400
         assert "half a call" in answer.text
@@ -524,7 +518,7 @@ def test_sixty_four_requests_at_once_enforced_and_not(tiny_server: Server) -> No
     ],
 )
 def test_text_fits_its_format_or_the_turn_is_calls(
-    tiny_server: Server, own: dict[str, Any], fits: Callable[..., Any]
+    tiny_server: Server, own: dict[str, Any], fits: Any
 ) -> None:
     for _ in range(6):
         body = {"messages": ASK, "tools": TOOLS, "structured_outputs": own, "temperature": 1}

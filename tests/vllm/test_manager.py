@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
-    from vllm.v1.structured_output import StructuredOutputManager
     from vllm.v1.structured_output.backend_types import StructuredOutputOptions
 
 
@@ -50,9 +49,7 @@ def opened(tokenizer: TokenizersBackend) -> list[int]:
     return write(runtime.enforcer_for(tokenizer).vocabulary, OPENED)
 
 
-def test_a_request_with_a_spec_needs_no_backend(
-    made: StructuredOutputManager, tokenizer: TokenizersBackend
-) -> None:
+def test_a_request_with_a_spec_needs_no_backend(made: Any, tokenizer: Any) -> None:
     one = enforced("r", opened(tokenizer), [GET])
     made.grammar_init(one)
     grammar = ready(one)
@@ -69,10 +66,7 @@ def test_a_request_with_a_spec_needs_no_backend(
 
 @pytest.mark.parametrize("parser", ["xlam", "kimi_k2", "kimi_k2_enforced"])
 def test_a_marker_can_be_spelled_only_where_ids_are_read(
-    made: StructuredOutputManager,
-    tokenizer: TokenizersBackend,
-    monkeypatch: pytest.MonkeyPatch,
-    parser: str,
+    made: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch, parser: str
 ) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
     one = enforced("r", opened(tokenizer), [GET])
@@ -108,7 +102,7 @@ class Backend:
 
 
 def test_every_plain_request_has_the_backend_that_the_front_end_chose(
-    made: StructuredOutputManager, tokenizer: TokenizersBackend, monkeypatch: pytest.MonkeyPatch
+    made: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from vllm.v1 import structured_output
     from vllm.v1.structured_output import backend_outlines
@@ -134,9 +128,7 @@ def test_every_plain_request_has_the_backend_that_the_front_end_chose(
     assert sorted(Backend.made) == ["guidance", "outlines", "xgrammar"]
 
 
-def test_a_session_of_streamed_input_is_refused(
-    made: StructuredOutputManager, tokenizer: TokenizersBackend
-) -> None:
+def test_a_session_of_streamed_input_is_refused(made: Any, tokenizer: Any) -> None:
     one = enforced("r", opened(tokenizer), [GET], resumable=True)
     made.grammar_init(one)
     with pytest.raises(ConfigurationError, match="whole requests"):
@@ -144,7 +136,7 @@ def test_a_session_of_streamed_input_is_refused(
 
 
 def test_a_request_that_has_gone_is_not_compiled_for(
-    made: StructuredOutputManager, tokenizer: TokenizersBackend, monkeypatch: pytest.MonkeyPatch
+    made: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = tool("first", LARGE), tool("second", {**LARGE, "title": "another"})
     one = enforced("r", opened(tokenizer), [first, second])

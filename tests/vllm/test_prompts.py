@@ -91,7 +91,7 @@ def flat(**more: Any) -> dict[str, Any]:
     ("render", "tool"), [(chat, nested), (responses, flat)], ids=["chat", "responses"]
 )
 def test_strict_of_a_tool_is_not_in_the_prompt(
-    renderer: OnlineRenderer, render: Any, tool: Any, strict: bool
+    renderer: Any, render: Any, tool: Any, strict: bool
 ) -> None:
     with_it, request = render(renderer, USER, tools=[tool(strict=strict)])
     without, _ = render(renderer, USER, tools=[tool()])
@@ -106,7 +106,7 @@ def test_nor_is_it_in_what_tokenize_shows(renderer: OnlineRenderer) -> None:
 
 
 def test_nor_is_that_of_a_tool_that_a_message_declares(
-    renderer: OnlineRenderer, monkeypatch: pytest.MonkeyPatch
+    renderer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     shows = "{% for m in messages if m.role == 'developer' %}{{ m.tools | tojson }}{% endfor %}"
     monkeypatch.setattr(renderer, "chat_template", shows)
@@ -136,7 +136,7 @@ def test_tokenize_shows_the_ids_of_calls_that_the_model_is_shown(renderer: Onlin
 
 @pytest.mark.parametrize("continues", [True, False])
 def test_calls_behind_a_content_that_is_continued_are_not_counted(
-    renderer: OnlineRenderer, continues: bool
+    renderer: Any, continues: bool
 ) -> None:
     prompt, request = chat(
         renderer,

@@ -34,10 +34,7 @@ pytestmark = [
 PROCESSES: dict[str, tuple[dict[str, int], dict[str, int]]] = {
     "tensor-parallel": ({"front": 1, "engine": 1, "worker": 2}, {}),
     "data-parallel": ({"front": 3, "engine": 2, "worker": 0}, {}),
-    "nodes": (
-        {"front": 1, "engine": 1, "worker": 1},
-        {"front": 1, "engine": 0, "worker": 1},
-    ),
+    "nodes": ({"front": 1, "engine": 1, "worker": 1}, {"front": 1, "engine": 0, "worker": 1}),
     "data-parallel-nodes": (
         {"front": 3, "engine": 1, "worker": 0},
         {"front": 1, "engine": 1, "worker": 0},
@@ -111,9 +108,7 @@ def test_no_folder_stays_behind(report: dict[str, Any]) -> None:
         assert report["left"] == []
 
 
-def test_a_prompt_that_another_server_has_read_is_taken_from_there(
-    report: dict[str, Any],
-) -> None:
+def test_a_prompt_that_another_server_has_read_is_taken_from_there(report: dict[str, Any]) -> None:
     hits = sampled(report["metrics"][0], "vllm:external_prefix_cache_hits_total")
     assert (hits > 0) is WAYS[report["way"]].is_split
 

@@ -116,11 +116,7 @@ def test_anthropic(tiny_server: Server, stream: bool) -> None:
         {"role": "assistant", "content": said},
         {"role": "user", "content": results},
     ]
-    last = client.messages.create(
-        messages=dialog,
-        tool_choice={"type": "none"},
-        **sent,
-    )
+    last = client.messages.create(messages=dialog, tool_choice={"type": "none"}, **sent)
     assert last.stop_reason == "end_turn"
     assert not [block for block in last.content if block.type == "tool_use"]
 

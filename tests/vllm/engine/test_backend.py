@@ -24,8 +24,7 @@ from tests import dialect_cases, vllm_managers
 V = small()
 TOOLS = [{"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}]
 OPENED = write(
-    V,
-    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>{",
+    V, "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>{"
 )
 
 
@@ -107,9 +106,7 @@ class Stopped:
     stop_reason: str | None = None
 
 
-def test_a_reply_says_that_its_budget_has_shortened_a_call(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_reply_says_that_its_budget_has_shortened_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     monkeypatch.setattr(metrics, "shortened", lambda *of: told.append(of))
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}

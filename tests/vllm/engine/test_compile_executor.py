@@ -33,11 +33,7 @@ def close(made: CompileExecutor) -> None:
 
 
 def work(
-    name: str,
-    steps: int,
-    log: Log,
-    gate: Event | None = None,
-    fails: int | None = None,
+    name: str, steps: int, log: Log, gate: Event | None = None, fails: int | None = None
 ) -> Generator[None, None, str]:
     for at in range(steps):
         yield

@@ -73,7 +73,7 @@ def take_in(tokenizer: Any) -> Callable[..., SamplingParams]:
     "spec", [spec_text.write([], None, None, 0), spec_text.write([TOOL], "none", None, 3)]
 )
 def test_markers_are_banned_and_there_is_no_grammar(
-    take_in: Callable[..., SamplingParams], tokenizer: Any, spec: str
+    take_in: Any, tokenizer: Any, spec: str
 ) -> None:
     params = take_in(spec)
     assert params.structured_outputs is None
@@ -81,9 +81,7 @@ def test_markers_are_banned_and_there_is_no_grammar(
     assert params.bad_words_token_ids == [[token] for token in ids]
 
 
-def test_what_the_client_bans_stays_banned(
-    take_in: Callable[..., SamplingParams], tokenizer: Any
-) -> None:
+def test_what_the_client_bans_stays_banned(take_in: Any, tokenizer: Any) -> None:
     spec = spec_text.write([], None, None, 0)
     params = take_in(spec, bad_words=["Paris"], logit_bias={5: 2.0})
     paris = tokenizer.encode("Paris", add_special_tokens=False)
@@ -95,9 +93,7 @@ def test_what_the_client_bans_stays_banned(
 @pytest.mark.parametrize(
     "words", [[chr(c) for c in range(33, 127)] + [f"{n}" for n in range(10, 45)], ["a b c " * 350]]
 )
-def test_more_than_the_engine_can_hold_is_refused(
-    take_in: Callable[..., SamplingParams], words: list[str]
-) -> None:
+def test_more_than_the_engine_can_hold_is_refused(take_in: Any, words: list[str]) -> None:
     with pytest.raises(VLLMValidationError, match="bad"):
         take_in(spec_text.write([], None, None, 0), bad_words=words)
 
@@ -110,16 +106,14 @@ def test_more_than_the_engine_can_hold_is_refused(
         spec_text.write([TOOL], "none", None, 0, {"type": "regex", "regex": "a"}),
     ],
 )
-def test_where_there_is_something_to_enforce_the_spec_stays(
-    take_in: Callable[..., SamplingParams], spec: str
-) -> None:
+def test_where_there_is_something_to_enforce_the_spec_stays(take_in: Any, spec: str) -> None:
     params = take_in(spec)
     assert carrier.find(params) == (spec, "")
     assert not params.bad_words_token_ids
 
 
 def test_the_first_runner_and_engines_that_require_a_spec_get_it(
-    take_in: Callable[..., SamplingParams], monkeypatch: pytest.MonkeyPatch
+    take_in: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spec = spec_text.write([], None, None, 0)
     assert take_in(spec, v2=False).structured_outputs is not None

@@ -104,9 +104,7 @@ def test_plain_schemas_ask_no_worker(run: Callable[..., Any], workers: Callable[
     assert not fake.asked
 
 
-def test_each_schema_is_asked_for_once(
-    run: Callable[..., Any], workers: Callable[..., Any]
-) -> None:
+def test_each_schema_is_asked_for_once(run: Any, workers: Any) -> None:
     fake = workers(Fake())
     wanted = spec(pattern(1), pattern(2), pattern(1))
     run(wanted)
@@ -120,17 +118,14 @@ def test_each_schema_is_asked_for_once(
         (spec(PLAIN, pattern(1)), "$.tools[1].function.parameters.properties.a"),
         (
             spec(
-                response_format={
-                    "type": "json_schema",
-                    "json_schema": {"schema": {"pattern": "x"}},
-                }
+                response_format={"type": "json_schema", "json_schema": {"schema": {"pattern": "x"}}}
             ),
             "$.response_format.json_schema.schema.properties.a",
         ),
     ],
 )
 def test_a_refusal_names_its_place_in_the_request_again_and_again(
-    run: Callable[..., Any], workers: Callable[..., Any], wanted: Spec, path: str
+    run: Any, workers: Any, wanted: Spec, path: str
 ) -> None:
     fake = workers(Fake(UnsupportedSchema((Problem("$.properties.a", "pattern", "cannot"),))))
     for _ in range(3):
@@ -143,9 +138,7 @@ def test_a_refusal_names_its_place_in_the_request_again_and_again(
     assert len(fake.asked) == 1
 
 
-def test_a_format_of_text_is_never_compiled_here(
-    run: Callable[..., Any], workers: Callable[..., Any]
-) -> None:
+def test_a_format_of_text_is_never_compiled_here(run: Any, workers: Any) -> None:
     fake = workers(Fake(InvalidSchema((Problem("$.response_format.regex", "regex", "no"),))))
     with pytest.raises(InvalidSchema) as refused:
         run(spec(response_format={"type": "regex", "regex": "("}))
@@ -154,7 +147,7 @@ def test_a_format_of_text_is_never_compiled_here(
 
 
 def test_a_request_ends_when_its_schemas_have_taken_too_long_together(
-    run: Callable[..., Any], workers: Callable[..., Any]
+    run: Any, workers: Any
 ) -> None:
     fake = workers(Fake(seconds=1.5))
     wanted = spec(*(pattern(n) for n in range(5)))
@@ -168,7 +161,7 @@ def test_a_request_ends_when_its_schemas_have_taken_too_long_together(
 
 
 def test_what_held_others_up_has_a_line_once(
-    run: Callable[..., Any], workers: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    run: Any, workers: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     request_context.read_header({})  # what other tests left
     request_context.known_as("order-7")
@@ -188,7 +181,7 @@ def test_what_held_others_up_has_a_line_once(
 
 
 def test_of_many_who_wait_for_one_check_one_tells_of_it(
-    workers: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    workers: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     chosen = settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
     counted: Counter[CheckOutcome] = Counter()
@@ -208,7 +201,7 @@ def test_of_many_who_wait_for_one_check_one_tells_of_it(
 
 
 def test_where_tools_are_isolated_none_is_told_to_come_again_for_its_own_schemas(
-    run: Callable[..., Any], workers: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    run: Any, workers: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What has not been looked at takes any object this time, and is looked at the next."""
     chosen = settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
@@ -226,10 +219,7 @@ def test_where_tools_are_isolated_none_is_told_to_come_again_for_its_own_schemas
 
 @pytest.mark.parametrize("kind", [InvalidSchema, UnsatisfiableSchema, SchemaLimit])
 def test_what_is_isolated_says_which_error_it_would_be(
-    run: Callable[..., Any],
-    workers: Callable[..., Any],
-    kind: type[SchemaError],
-    monkeypatch: pytest.MonkeyPatch,
+    run: Any, workers: Any, kind: type[SchemaError], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also where its check is remembered, when it is not new."""
     chosen = settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
@@ -242,9 +232,7 @@ def test_what_is_isolated_says_which_error_it_would_be(
     ]
 
 
-def test_a_beginning_that_was_tried_out_is_remembered_for_every_door(
-    workers: Callable[..., Any],
-) -> None:
+def test_a_beginning_that_was_tried_out_is_remembered_for_every_door(workers: Any) -> None:
     fake = workers(Fake())
     asked = ("a spec", [1, 2, 3], 1, 9)
     asyncio.run(checks.run_async(checks.beginning(*asked)))
@@ -296,7 +284,7 @@ def _resident() -> int:
 
 
 @pytest.mark.slow
-def test_large_schemas_leave_no_trace_in_this_process(workers: Callable[..., Any]) -> None:
+def test_large_schemas_leave_no_trace_in_this_process(workers: Any) -> None:
     # 3,000 schemas of 100 KB each: 300 MB, were they kept.
     workers(Fake()).asked = deque(maxlen=1)
 
@@ -311,9 +299,7 @@ def test_large_schemas_leave_no_trace_in_this_process(workers: Callable[..., Any
     assert _resident() - before < 30 << 20
 
 
-def test_a_slow_check_holds_up_neither_the_loop_nor_a_plain_request(
-    workers: Callable[..., Any],
-) -> None:
+def test_a_slow_check_holds_up_neither_the_loop_nor_a_plain_request(workers: Any) -> None:
     inside, leave = threading.Event(), threading.Event()
 
     class Slow(Fake):
@@ -339,7 +325,7 @@ def test_a_slow_check_holds_up_neither_the_loop_nor_a_plain_request(
 
 
 def test_the_schemas_of_a_settled_spec_that_have_passed_are_looked_up_once(
-    monkeypatch: pytest.MonkeyPatch, workers: Callable[..., Any]
+    monkeypatch: pytest.MonkeyPatch, workers: Any
 ) -> None:
     """Each prompt of a list brings the same spec."""
     workers(Fake())

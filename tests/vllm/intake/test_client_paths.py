@@ -138,7 +138,7 @@ CASES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
     ("make", "body", "path"), CASES, ids=[f"{c[0].__name__[1:]} {c[2]}" for c in CASES]
 )
 def test_a_refusal_names_the_path_in_the_clients_body(
-    make: Callable[..., Any], body: dict[str, Any], path: str
+    make: Any, body: dict[str, Any], path: str
 ) -> None:
     assert f"`{path}" in _refused(make(**body))
 
@@ -174,7 +174,7 @@ HUGE = GOOD | {"maxProperties": float("inf")}  # as `1e999` is read
     ],
 )
 def test_what_is_no_json_is_named_in_the_clients_body(
-    make: Callable[..., Any], body: dict[str, Any], path: str
+    make: Any, body: dict[str, Any], path: str
 ) -> None:
     said = _refused(make(**body))
     assert said.startswith("InvalidTools: it is not JSON: ")
@@ -182,9 +182,7 @@ def test_what_is_no_json_is_named_in_the_clients_body(
 
 
 @pytest.mark.parametrize(("make", "path"), [(_chat, "$.messages"), (_responses, "$.input")])
-def test_a_prompt_that_the_client_did_not_write_is_its_dialog(
-    make: Callable[..., Any], path: str
-) -> None:
+def test_a_prompt_that_the_client_did_not_write_is_its_dialog(make: Any, path: str) -> None:
     requests.write_spec(make(tools=[CHAT if make is _chat else FLAT]))
     error = rejections.rejection(
         IllegalPrefix("$.prompt_token_ids[72]", "the prompt ends in a call")

@@ -44,9 +44,7 @@ def dialog_of(request: Any, earlier: list[Any] | None = None) -> list[Any]:
     """Give the messages that vLLM renders."""
     messages = (
         construct_input_messages(
-            request_instructions=request.instructions,
-            request_input=request.input,
-            prev_msg=earlier,
+            request_instructions=request.instructions, request_input=request.input, prev_msg=earlier
         )
         if isinstance(request, ResponsesRequest)
         else request.messages

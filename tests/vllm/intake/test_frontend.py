@@ -37,7 +37,7 @@ from tests.spec_cases import carried as carried_spec
 from tests.stock_tags import python_tag
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
 
     from enforcer.request.spec import Spec
 
@@ -273,12 +273,7 @@ class Processor:
         )
 
     def process(
-        self,
-        prompt: list[int],
-        params: SamplingParams,
-        *,
-        resumable: bool = False,
-        name: str = "r",
+        self, prompt: list[int], params: SamplingParams, *, resumable: bool = False, name: str = "r"
     ) -> SimpleNamespace:
         def original(  # vLLM's
             self: object,  # noqa: ARG001
@@ -474,15 +469,10 @@ def rendering(
     prompts: list[dict[str, Any]] | tuple[list[str], list[dict[str, Any]]],
     model: Model | None = None,
 ) -> list[dict[str, Any]]:
-    async def original(
-        *_: object,
-    ) -> list[dict[str, Any]] | tuple[list[str], list[dict[str, Any]]]:
+    async def original(*_: object) -> list[dict[str, Any]] | tuple[list[str], list[dict[str, Any]]]:
         return prompts
 
-    own = SimpleNamespace(
-        model_config=model or Model(),
-        renderer=SimpleNamespace(tokenizer=None),
-    )
+    own = SimpleNamespace(model_config=model or Model(), renderer=SimpleNamespace(tokenizer=None))
     return asyncio.run(frontend.rendered(original, own, request))
 
 
@@ -631,11 +621,7 @@ def tried_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
     ],
 )
 def test_a_turn_is_tried_out_with_the_ids_that_the_server_will_allow_it(
-    tried_out: list[tuple[Any, ...]],
-    make: Callable[..., Any],
-    most: dict[str, Any],
-    model: Model,
-    budget: int,
+    tried_out: list[tuple[Any, ...]], make: Any, most: dict[str, Any], model: Model, budget: int
 ) -> None:
     rendering(
         make(carried(finish_within_budget=True), **most),
@@ -707,10 +693,7 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.M
             await frontend.rendered(original, own, request)
         beside.cancel()
 
-    own = SimpleNamespace(
-        model_config=Model(),
-        renderer=SimpleNamespace(tokenizer=None),
-    )
+    own = SimpleNamespace(model_config=Model(), renderer=SimpleNamespace(tokenizer=None))
     monkeypatch.setattr(checks, "schemas", schemas)
     asyncio.run(both())
     small, large = turns.values()

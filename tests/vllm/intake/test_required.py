@@ -71,9 +71,7 @@ UNENFORCED = [
 
 
 @pytest.mark.parametrize("params", UNENFORCED)
-def test_what_brings_nothing_to_enforce_is_refused(
-    requiring: Callable[..., None], params: SamplingParams
-) -> None:
+def test_what_brings_nothing_to_enforce_is_refused(requiring: Any, params: SamplingParams) -> None:
     take_in(params)
     requiring()
     with pytest.raises(VLLMValidationError, match="enforced requests only"):
@@ -90,7 +88,7 @@ def test_what_brings_nothing_to_enforce_is_refused(
     ],
 )
 def test_what_is_enforced_is_served(
-    requiring: Callable[..., None], params: SamplingParams | None, loaded: list[str] | None
+    requiring: Any, params: SamplingParams | None, loaded: list[str] | None
 ) -> None:
     requiring()
     assert take_in(params, loaded=loaded).sampling_params is params
@@ -103,9 +101,7 @@ def free_tag(name: str) -> str:
     return tag
 
 
-def test_a_tag_that_leaves_arguments_free_is_refused_with_their_tool(
-    requiring: Callable[..., None],
-) -> None:
+def test_a_tag_that_leaves_arguments_free_is_refused_with_their_tool(requiring: Any) -> None:
     params = structured(structural_tag=free_tag("get_weather"))
     take_in(params)
     requiring()
@@ -137,7 +133,7 @@ MODEL = SimpleNamespace(logits_processors=None)
     ],
 )
 def test_a_body_is_looked_at_before_its_reply_begins(
-    requiring: Callable[..., None], body: Any, lacks: bool
+    requiring: Any, body: Any, lacks: bool
 ) -> None:
     """As far as one can tell there: what the engine would refuse, and nothing else."""
 

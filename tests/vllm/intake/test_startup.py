@@ -155,7 +155,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
     ("dialects", "shown"), [(("hermes",), [1, 0]), (("hermes", "kimi_k2"), [0, 0])]
 )
 def test_the_metrics_tell_the_format_where_there_is_one(
-    dialects: tuple[str, ...], shown: list[int], recorded: Callable[..., list[int]]
+    dialects: tuple[str, ...], shown: list[int], recorded: Any
 ) -> None:
     startup.say("x", dialects)
     assert recorded(metric_defs.DIALECT, "hermes", "kimi_k2") == shown
@@ -170,20 +170,17 @@ def test_the_metrics_tell_the_versions(recorded: Callable[..., list[int]], tmp_p
 
 
 @pytest.mark.parametrize(
-    ("parser", "shown"),
-    [("hermes_enforced", [1, 0]), ("hermes", [0, 1]), (None, [0, 1])],
+    ("parser", "shown"), [("hermes_enforced", [1, 0]), ("hermes", [0, 1]), (None, [0, 1])]
 )
 def test_the_metrics_tell_whether_every_request_is_enforced(
-    parser: str | None, shown: list[int], recorded: Callable[..., list[int]]
+    parser: str | None, shown: list[int], recorded: Any
 ) -> None:
     assert recorded(metric_defs.SERVERS, "every_request", "on_request") == [0, 0]
     startup.say(parser, ("hermes",))
     assert recorded(metric_defs.SERVERS, "every_request", "on_request") == shown
 
 
-def test_the_metrics_tell_of_shadow_mode(
-    recorded: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_metrics_tell_of_shadow_mode(recorded: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     chosen = settings.read({"ENFORCER_SHADOW": "on"})
     monkeypatch.setattr(settings, "current", lambda: chosen)
     startup.say("hermes", ("hermes",))

@@ -47,7 +47,7 @@ def tokenizer() -> TokenizersBackend:
 
 @pytest.fixture(params=[FastIncrementalDetokenizer, SlowIncrementalDetokenizer])
 def detokenizer(
-    request: pytest.FixtureRequest, tokenizer: TokenizersBackend
+    request: pytest.FixtureRequest, tokenizer: Any
 ) -> Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer]:
     """Make a detokenizer as vLLM makes one, of either kind."""
     kind = request.param
@@ -61,9 +61,7 @@ def detokenizer(
         prompt: str = "<|im_assistant|>a<|im_middle|>",
     ) -> FastIncrementalDetokenizer | SlowIncrementalDetokenizer:
         params = SamplingParams(
-            stop=stop,
-            skip_special_tokens=False,
-            structured_outputs=tag and constraint(tag),
+            stop=stop, skip_special_tokens=False, structured_outputs=tag and constraint(tag)
         )
         ids = tokenizer.encode(prompt, add_special_tokens=False)
         sent = SimpleNamespace(
@@ -91,10 +89,7 @@ def _feed(
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize("stop", ['"', "Paris", "}", "look", "<|tool_call", ":0"])
 def test_no_stop_string_is_found_in_calls(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
-    stop: str,
-    at_once: int,
+    detokenizer: Any, tokenizer: Any, stop: str, at_once: int
 ) -> None:
     ids = tokenizer.encode(CALL, add_special_tokens=False)
     made = detokenizer([stop])
@@ -106,9 +101,7 @@ def test_no_stop_string_is_found_in_calls(
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
 def test_one_before_the_calls_is_found_and_what_follows_is_dropped(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
-    at_once: int,
+    detokenizer: Any, tokenizer: Any, at_once: int
 ) -> None:
     ids = tokenizer.encode(CALL, add_special_tokens=False)
     made = detokenizer(["see"])
@@ -118,8 +111,7 @@ def test_one_before_the_calls_is_found_and_what_follows_is_dropped(
 
 
 def test_a_turn_that_the_prompt_has_left_inside_a_call_has_no_stop_strings(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
+    detokenizer: Any, tokenizer: Any
 ) -> None:
     begun = CALL[: CALL.index("Paris")]
     made = detokenizer(["Paris"], prompt=f"<|im_assistant|>a<|im_middle|>{begun}")
@@ -129,9 +121,7 @@ def test_a_turn_that_the_prompt_has_left_inside_a_call_has_no_stop_strings(
 
 @pytest.mark.parametrize("choice", ["auto", "required", {"type": "function", "function": NAME}])
 def test_nor_is_one_in_calls_that_a_tag_of_vllms_own_has_enforced(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
-    choice: object,
+    detokenizer: Any, tokenizer: Any, choice: object
 ) -> None:
     tag = python_tag({"tools": [TOOL], "tool_choice": choice}, "parameter")
     ids = tokenizer.encode(CALL, add_special_tokens=False)
@@ -140,11 +130,7 @@ def test_nor_is_one_in_calls_that_a_tag_of_vllms_own_has_enforced(
 
 
 @pytest.mark.parametrize("tag", [None, '{"type": "structural_tag"}'])
-def test_other_requests_are_as_ever(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
-    tag: str | None,
-) -> None:
+def test_other_requests_are_as_ever(detokenizer: Any, tokenizer: Any, tag: str | None) -> None:
     ids = tokenizer.encode(CALL, add_special_tokens=False)
     assert _feed(detokenizer(["Paris"], tag=tag), ids, 1)[1] == "Paris"
 
@@ -159,9 +145,7 @@ def _stopping(tokenizer: TokenizersBackend, *names: str) -> SamplingParams:
 @pytest.mark.parametrize(
     "name", ["a", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_end|>"]
 )
-def test_a_stop_id_that_can_stand_inside_a_call_is_refused(
-    tokenizer: TokenizersBackend, name: str
-) -> None:
+def test_a_stop_id_that_can_stand_inside_a_call_is_refused(tokenizer: Any, name: str) -> None:
     with pytest.raises(VLLMValidationError, match="half a call") as caught:
         sampling_options._reject_stop_ids(_stopping(tokenizer, "<|im_end|>", name), READ, tokenizer)
     assert caught.value.parameter == "stop_token_ids"
@@ -169,7 +153,7 @@ def test_a_stop_id_that_can_stand_inside_a_call_is_refused(
 
 @pytest.mark.parametrize(("choice", "refuses"), [("auto", True), ("none", False)])
 def test_so_it_is_beside_a_spec_that_the_request_brings(
-    tokenizer: TokenizersBackend, choice: str, *, refuses: bool
+    tokenizer: Any, choice: str, *, refuses: bool
 ) -> None:
     spec = spec_text.read(spec_text.write([TOOL], choice, None, 0))
     inside, end = tokenizer.convert_tokens_to_ids(["city", "<|im_end|>"])
@@ -180,10 +164,7 @@ def test_so_it_is_beside_a_spec_that_the_request_brings(
         sampling_options._reject_stop_ids(SamplingParams(stop_token_ids=[inside]), spec, tokenizer)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["<|im_end|>", "<|tool_calls_section_end|>", "</think>"],
-)
+@pytest.mark.parametrize("name", ["<|im_end|>", "<|tool_calls_section_end|>", "</think>"])
 def test_stop_ids_that_cut_no_call_are_taken(tokenizer: TokenizersBackend, name: str) -> None:
     sampling_options._reject_stop_ids(_stopping(tokenizer, name), READ, tokenizer)
 
@@ -199,7 +180,7 @@ def test_what_is_no_id_of_the_models_can_stand_in_no_call(tokenizer: TokenizersB
 
 
 def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
-    tokenizer: TokenizersBackend, monkeypatch: pytest.MonkeyPatch
+    tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = runtime.table_for(tokenizer)
     looks: list[int] = []
@@ -219,9 +200,7 @@ def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
 
 
 def test_what_a_prompt_has_begun_is_read_once_for_all_replies(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
-    ids_read: list[int],
+    detokenizer: Any, tokenizer: Any, ids_read: list[int]
 ) -> None:
     begun = "so it is " * 100
     ids = tokenizer.encode(CALL, add_special_tokens=False)

@@ -167,16 +167,7 @@ def test_a_spec_is_found_however_its_key_is_spelled(spelled: Callable[[str], byt
 
 @pytest.mark.parametrize(
     "path",
-    [
-        *(
-            CHAT,
-            f"{CHAT}/batch",
-            "/v1/completions",
-            "/v1/responses",
-            "/invocations",
-            f"/base{CHAT}",
-        ),
-    ],
+    [*(CHAT, f"{CHAT}/batch", "/v1/completions", "/v1/responses", "/invocations", f"/base{CHAT}")],
 )
 def test_a_schema_that_cannot_be_enforced_is_refused(path: str) -> None:
     reached, status, said = sent(json.dumps(body([BAD], stream=True)).encode(), path, 2)

@@ -298,9 +298,7 @@ def sampled(grammar: EnforcedGrammar, random: Random) -> list[int] | None:
 
 
 @pytest.mark.slow
-def test_what_is_sampled_is_read_by_vllms_parser_to_the_same_calls(
-    engine: StructuredOutputManager,
-) -> None:
+def test_what_is_sampled_is_read_by_vllms_parser_to_the_same_calls(engine: Any) -> None:
     prompt_ids = prompt({"tools": TURN_TOOLS, "chat_template_kwargs": OFF})
     schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TURN_TOOLS}
     listed = [ChatCompletionToolsParam.model_validate(tool) for tool in TURN_TOOLS]

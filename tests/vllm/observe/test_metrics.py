@@ -65,7 +65,7 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 def test_a_refusal_is_counted_and_logged_by_keyword(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    shown: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     problem = Problem("$.tools[0].function.parameters.properties.n", "multipleOf", "cannot")
     metrics.refused(UnsupportedSchema((problem,)))
@@ -81,9 +81,7 @@ def test_a_refusal_is_counted_and_logged_by_keyword(
     )
 
 
-def test_an_option_that_is_refused_is_named(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_option_that_is_refused_is_named(shown: Any, caplog: pytest.LogCaptureFixture) -> None:
     metrics.refused_option("min_tokens")
     name = "enforcer_requests_refused_total"
     assert shown(name, {"error": "Option", "keyword": "min_tokens"}) == 1
@@ -130,7 +128,7 @@ def test_a_path_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_a_refusal_names_its_request_and_its_tool(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    shown: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     metrics.refused(InvalidTools("$.tools", "no"), request='r"7', tool="get\nall")
     metrics.refused_option("min_tokens", request="r8")
@@ -141,9 +139,7 @@ def test_a_refusal_names_its_request_and_its_tool(
     assert shown("enforcer_requests_refused_total", {"error": "InvalidTools", "keyword": ""}) == 1
 
 
-def test_a_failed_turn_names_its_request(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_turn_names_its_request(shown: Any, caplog: pytest.LogCaptureFixture) -> None:
     metrics.failed(metric_defs.Failure.GATE_CLOSED, "chatcmpl-7", state="ARGUMENTS")
     assert shown("enforcer_turns_failed_total", {"reason": "gate_closed"}) == 1
     assert lines(caplog) == [
@@ -181,7 +177,7 @@ def test_a_dropped_call_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture
 
 
 def test_a_request_that_is_switched_off_is_counted_and_told_without_a_warning(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    shown: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="vllm.enforcer")
     metrics.switched_off(request="order-7")
@@ -192,7 +188,7 @@ def test_a_request_that_is_switched_off_is_counted_and_told_without_a_warning(
 
 
 def test_a_call_that_its_budget_shortens_is_counted_and_told(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    shown: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.INFO, logger="vllm.enforcer")
     metrics.shortened("r1", "get")

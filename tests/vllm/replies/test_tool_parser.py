@@ -111,10 +111,7 @@ def read(
     ],
 )  # fmt: skip
 def test_a_reply_with_dropped_calls_has_one_line_that_names_the_first(
-    read: Callable[..., list[str]],
-    caplog: pytest.LogCaptureFixture,
-    headers: list[str],
-    line: str,
+    read: Any, caplog: pytest.LogCaptureFixture, headers: list[str], line: str
 ) -> None:
     declared = [header for header in headers if header.startswith("functions.get:")]
     assert len(read(reply(*headers))) == len(declared)
@@ -124,25 +121,21 @@ def test_a_reply_with_dropped_calls_has_one_line_that_names_the_first(
 
 
 def test_without_an_id_the_line_has_the_tool_alone(
-    read: Callable[..., list[str]], caplog: pytest.LogCaptureFixture
+    read: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     read(reply("functions.evil:0"), "")
     (said,) = (record.getMessage() for record in caplog.records)
     assert said == 'enforcer: call dropped tool="evil"'
 
 
-def test_a_reply_of_declared_calls_has_no_line(
-    read: Callable[..., list[str]], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_reply_of_declared_calls_has_no_line(read: Any, caplog: pytest.LogCaptureFixture) -> None:
     assert read(reply("functions.get:0", "functions.get:1")) == ["get", "get"]
     assert not caplog.records
 
 
 @pytest.mark.parametrize("reader", [parsed, streamed])
 def test_ids_that_came_to_be_read_say_nothing_of_what_is_enforced(
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    reader: Callable[..., list[str]],
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, reader: Any
 ) -> None:
     """By /derender anybody sends any ids, and must not fire the alert of undeclared calls."""
     counted, request = count(monkeypatch), chat("auto")
@@ -155,7 +148,7 @@ def test_ids_that_came_to_be_read_say_nothing_of_what_is_enforced(
 
 @pytest.mark.parametrize("reader", [parsed, streamed])
 def test_a_reply_that_came_to_be_read_may_call_what_a_message_declares(
-    monkeypatch: pytest.MonkeyPatch, reader: Callable[..., list[str]]
+    monkeypatch: pytest.MonkeyPatch, reader: Any
 ) -> None:
     counted = count(monkeypatch)
     says = [{"role": "system", "content": "x", "tools": [TOOL]}]
@@ -202,11 +195,7 @@ def responses(choice: Any) -> ResponsesRequest:
     ],
 )
 def test_a_demanded_call_that_was_not_begun_is_counted(
-    monkeypatch: pytest.MonkeyPatch,
-    reader: Callable[..., list[str]],
-    request_: Any,
-    ids: list[int],
-    lacks: bool,
+    monkeypatch: pytest.MonkeyPatch, reader: Any, request_: Any, ids: list[int], lacks: bool
 ) -> None:
     counted = count(monkeypatch)
     copy_context().run(reader, new_parser(request_), request_.model_copy(), ids)
@@ -307,14 +296,12 @@ def beside_stock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return compose
 
 
-def test_what_checks_specs_is_started_beside_vllms_parser(
-    beside_stock: Callable[..., Any],
-) -> None:
+def test_what_checks_specs_is_started_beside_vllms_parser(beside_stock: Any) -> None:
     assert beside_stock().warmed == 1
 
 
 def test_a_broken_document_ends_the_start_beside_vllms_parser(
-    beside_stock: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    beside_stock: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     (tmp_path / "city.json").write_text("{")
     monkeypatch.setattr(runtime, "documents", cache(runtime.documents.__wrapped__))

@@ -179,7 +179,7 @@ def provided(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., N
 
 
 def test_documents_are_put_in_and_what_comes_of_it_is_kept(
-    provided: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+    provided: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     provided(json.dumps({"$id": CITY, "const": "Rome"}))
     bundled = runtime.bundle(REFERS)
@@ -194,7 +194,7 @@ def test_without_documents_a_schema_is_what_it_is() -> None:
 
 
 def test_a_server_does_not_start_with_a_document_that_is_broken(
-    provided: Callable[..., None], tokenizers: list[Any], tmp_path: Path
+    provided: Any, tokenizers: list[Any], tmp_path: Path
 ) -> None:
     provided("{")
     with pytest.raises(ConfigurationError, match=f"{tmp_path}.city.json is not JSON"):
