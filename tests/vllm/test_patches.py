@@ -9,7 +9,6 @@ import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
@@ -17,7 +16,7 @@ from vllm.sampling_params import StructuredOutputsParams
 from vllm.v1 import structured_output
 
 import enforcer
-from bench.demo.servers import ENFORCED, MODEL_NAME, Server, ServerFailedError
+from bench.demo.servers import ENFORCED, Server, ServerFailedError
 from enforcer.errors import ConfigurationError, UnsupportedHost
 from enforcer.request import carrier
 from enforcer.vllm import fit, patches
@@ -269,19 +268,3 @@ def test_a_server_does_not_start_over_an_engine_without_the_plugin(tmp_path: Pat
     with server, pytest.raises(ServerFailedError):
         server.wait_until_ready()
     assert "engine 0 (by data-parallel rank) has not loaded the plugin" in log.read_text()
-
-
-@pytest.mark.vllm
-def test_forged_specs_are_refused_over_http(tiny_server: Server) -> None:
-    for forged in FORGED:
-        answer = httpx.post(
-            f"{tiny_server.url}/v1/completions",
-            json={
-                "model": MODEL_NAME,
-                "prompt": "hello",
-                "max_tokens": 4,
-                "structured_outputs": {"structural_tag": forged},
-            },
-            timeout=300,
-        )
-        assert answer.status_code == 400, answer.text
