@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.entrypoints.openai.responses.utils import construct_input_messages
@@ -17,6 +15,7 @@ from vllm.tool_parsers.utils import get_function_tools
 from enforcer.errors import InvalidTools
 from enforcer.vllm.intake import dialogs, requests
 from enforcer.vllm.server.side_table import notes
+from tests.support import cases
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,13 +41,11 @@ def responses(*items: Any, **more: Any) -> ResponsesRequest:
 
 def dialog_of(request: Any, earlier: list[Any] | None = None) -> list[Any]:
     """Give the messages that vLLM renders."""
-    messages = (
-        construct_input_messages(
-            request_instructions=request.instructions, request_input=request.input, prev_msg=earlier
-        )
-        if isinstance(request, ResponsesRequest)
-        else request.messages
-    )
+    if isinstance(request, ResponsesRequest):
+        given = {"request_instructions": request.instructions, "request_input": request.input}
+        messages = construct_input_messages(**given, prev_msg=earlier)
+    else:
+        messages = request.messages
     return [dialogs.materialised(message) for message in messages]
 
 
@@ -79,11 +76,8 @@ def test_they_may_be_called_whatever_the_route(make: Any, role: str) -> None:
 
 
 def test_they_stand_behind_the_requests_own() -> None:
-    own = {"tools": [tool("own")]}
-    assert [one.function.name for one in prepared(chat(says(tool()), USER, **own)).tools] == [
-        "own",
-        "get",
-    ]
+    request = prepared(chat(says(tool()), USER, tools=[tool("own")]))
+    assert [one.function.name for one in request.tools] == ["own", "get"]
     request = prepared(responses(says(tool()), USER, tools=[FLAT], tool_choice="required"))
     assert [one.name for one in request.tools] == ["own", "get"]
     assert request.tool_choice == "required"
@@ -95,23 +89,23 @@ def test_a_choice_of_the_clients_own_stays() -> None:
     assert prepared(request).tool_choice == "none"
 
 
+def _calls(*ids: str) -> list[dict[str, Any]]:
+    called = {"type": "function_call", "name": "a", "arguments": "{}"}
+    return [called | {"call_id": each} for each in ids]
+
+
+# Two items that become one message stand before what declares.
+ITEMS = responses(*_calls("1", "2"), says(tool(), role="developer"), says(tool("b")))
+BEFORE = [says(tool("c"), role="developer"), USER]
+
+
 @pytest.mark.parametrize(
     ("request_", "earlier", "places"),
     [
         (chat(USER, says(tool(), tool("b"))), None, ["$.messages[1]", "$.messages[1]"]),
         (responses(USER, says(tool())), None, ["$.input[1]"]),
         (responses(says(tool()), USER, instructions="Be brief."), None, ["$.input[0]"]),
-        (
-            # Two items that become one message stand before it.
-            responses(
-                {"type": "function_call", "call_id": "1", "name": "a", "arguments": "{}"},
-                {"type": "function_call", "call_id": "2", "name": "a", "arguments": "{}"},
-                says(tool(), role="developer"),
-                says(tool("b")),
-            ),
-            [says(tool("c"), role="developer"), USER],
-            ["$.previous_response_id", "$.input[2]", "$.input[3]"],
-        ),
+        (ITEMS, BEFORE, ["$.previous_response_id", "$.input[2]", "$.input[3]"]),
     ],
 )
 def test_each_is_named_where_it_stands_in_the_body(
@@ -130,23 +124,14 @@ def test_one_that_repeats_a_tool_of_the_requests_own_is_refused_at_its_place() -
 
 @pytest.mark.parametrize(
     ("tools", "path"),
-    [
-        (5, ""),
-        ("x", ""),
-        ({"a": 1}, ""),
-        (False, ""),
-        ([5], "[0]"),
-        ([tool(), {"type": "function"}], "[1].function"),
-        ([tool(parameters=5)], "[0].function.parameters"),
-        ([{**tool(), "type": "other"}], "[0].type"),
-        ([tool(description=5)], "[0].function.description"),
-    ],
+    cases.params("vllm/intake/cases/dialogs.toml", "tools, path", "no_tools"),
 )
 @pytest.mark.parametrize(("make", "place"), [(chat, "$.messages[1]"), (responses, "$.input[1]")])
 def test_what_is_no_list_of_tools_is_refused_at_its_place(
-    make: Any, place: str, tools: object, path: str
+    make: Any, place: str, tools: str, path: str
 ) -> None:
-    request = make(USER, {"role": "system", "content": "x", "tools": tools})
+    given = json.loads(tools.replace('"GET"', json.dumps(tool())))
+    request = make(USER, {"role": "system", "content": "x", "tools": given})
     with pytest.raises(InvalidTools) as caught:
         prepared(request)
     assert caught.value.path == f"{place}.tools{path}"
