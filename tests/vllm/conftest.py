@@ -41,7 +41,8 @@ def installed() -> None:
     from enforcer.vllm.observe import recording
 
     patches.install()
-    os.environ.pop(recording.FOLDER_VARIABLE)
+    # Else servers that later tests start would count into this process's folder.
+    os.environ.pop(recording.FOLDER_VARIABLE, None)
 
 
 @pytest.fixture

@@ -76,9 +76,7 @@ FORMATS = [
     params=[*(pytest.param(each, marks=pytest.mark.long) for each in FORMATS[:-1]), FORMATS[-1]],
     ids=lambda one: one.dialect,
 )
-def served(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Served]:
+def served(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve a model of each format, one after the other; none with `ENFORCER_DIALECT`."""
     wanted = request.param
     if wanted.dialect not in dialects.available():

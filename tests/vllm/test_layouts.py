@@ -8,9 +8,6 @@ from random import Random
 from typing import Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from vllm.parser.engine.parser_engine import ParserEngine

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from bench.demo.servers import Server, ServerFailedError, Setting
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.turn.parser import Parser
@@ -69,9 +67,7 @@ def test_a_server_without_a_tokenizer_is_not_asked(monkeypatch: pytest.MonkeyPat
     assert _processor(None).tokenizer is None
 
 
-def test_what_is_read_is_kept_for_the_requests(
-    monkeypatch: pytest.MonkeyPatch, tokenizer: object
-) -> None:
+def test_what_is_read_is_kept_for_the_requests(monkeypatch: Any, tokenizer: object) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, "hermes_enforced")
     _processor(tokenizer)
     table = runtime.table_for(tokenizer)
@@ -93,9 +89,7 @@ def test_documents_that_are_not_there_are_named_before_an_engine_is_started(
         _processor(None)
 
 
-def test_only_a_vocabulary_that_does_not_fit_is_laid_on_the_parser(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_a_vocabulary_that_does_not_fit_is_laid_on_the_parser(monkeypatch: Any) -> None:
     other, own = ConfigurationError("a setting"), InvalidVocabulary("no such token")
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
     assert served_model.blamed(other) is other

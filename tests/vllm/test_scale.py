@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from bench.matrix import cells
 from bench.scale import __main__ as scale
 from bench.scale import ray_head

@@ -1,18 +1,19 @@
-"""Who goes first when many want something that takes long."""
+"""Who goes first when many want something that takes long, and which masks go to threads."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from enforcer.vllm.engine.compile_executor import CompileExecutor
+from enforcer.vllm.engine.compile_executor import CompileExecutor, fill_in_one_thread
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Generator, Iterator, Sequence
     from threading import Event
 
 
@@ -73,9 +74,7 @@ def test_what_takes_long_leaves_processors_to_the_scheduler(executor: CompileExe
     assert niceness() == own
 
 
-def test_a_thread_that_may_not_be_less_urgent_works_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_thread_that_may_not_be_less_urgent_works_all_the_same(monkeypatch: Any) -> None:
     asked: list[int] = []
 
     def forbidden(*_: int) -> None:
@@ -163,3 +162,49 @@ def test_threads_let_go_of_the_interpreter_sooner_while_any_is_at_work(
     for pool in (executor._short, executor._long):
         pool.shutdown()  # waits for what is under way
     assert sys.getswitchinterval() == usual
+
+
+HERE = threading.get_ident()
+
+
+@pytest.fixture
+def threads() -> Iterator[ThreadPoolExecutor]:
+    with ThreadPoolExecutor(1) as found:
+        fill_in_one_thread(found, lambda grammar: grammar == "ours")
+        yield found
+
+
+class Fill:
+    """Fills batches; keeps which rows were filled, and where."""
+
+    def __init__(self) -> None:
+        self.here: list[int | str] = []
+        self.elsewhere: list[int | str] = []
+
+    def __call__(self, batch: Sequence[tuple[str, int | str]]) -> None:
+        if "bad" in [row for _, row in batch]:
+            raise ValueError("a row is bad")
+        rows = self.here if threading.get_ident() == HERE else self.elsewhere
+        rows.extend(row for _, row in batch)
+
+
+def test_ours_are_filled_where_they_are_asked_for(threads: ThreadPoolExecutor) -> None:
+    fill = Fill()
+    assert threads.submit(fill, [("ours", 0), ("ours", 1)]).done()
+    assert (fill.here, fill.elsewhere) == ([0, 1], [])
+
+
+def test_others_go_where_they_went(threads: ThreadPoolExecutor) -> None:
+    fill = Fill()
+    threads.submit(fill, [("theirs", 0), ("ours", 1), ("theirs", 2)]).result(60)
+    assert (fill.here, fill.elsewhere) == ([], [0, 1, 2])
+
+
+@pytest.mark.parametrize("whose", ["ours", "theirs"])
+def test_an_error_reaches_the_caller(threads: ThreadPoolExecutor, whose: str) -> None:
+    with pytest.raises(ValueError, match="bad"):
+        threads.submit(Fill(), [(whose, "bad")]).result(60)
+
+
+def test_a_small_engine_has_no_executor_to_replace() -> None:
+    fill_in_one_thread(None, lambda _: True)

@@ -168,9 +168,7 @@ def test_what_a_request_refers_to_travels_with_it(monkeypatch: pytest.MonkeyPatc
     enforcer.Enforcer(VOCABULARY).check(spec_of(params))
 
 
-def test_a_reference_to_no_document_is_a_400_with_its_path(
-    use: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reference_to_no_document_is_a_400_with_its_path(use: Any, monkeypatch: Any) -> None:
     provided = Documents({CITY: {"const": "Rome"}, f"{CITY}/more": {"$comment": "x" * 3_000}})
     monkeypatch.setattr(runtime, "documents", lambda: provided)
     function: dict[str, Any] = {"name": "get", "parameters": {"$ref": f"{CITY}/x"}}

@@ -333,9 +333,7 @@ def test_an_engine_behind_a_front_end_of_ours_reads_no_other_text(
         asked.structured_output_request._grammar.result(60)
 
 
-def test_what_one_server_has_rendered_another_generates(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_one_server_has_rendered_another_generates(server: Server, monkeypatch: Any) -> None:
     """Through JSON, and read anew where nothing is known of it."""
     prompt, params = server.chat(tools=[tool("rendered", title="rendered")])
     body = GenerateRequest(token_ids=prompt["prompt_token_ids"], sampling_params=params)

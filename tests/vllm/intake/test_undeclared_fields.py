@@ -8,9 +8,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from pydantic import BaseModel
 from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
 from vllm.entrypoints.anthropic.serving import AnthropicServingMessages

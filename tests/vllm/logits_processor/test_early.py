@@ -278,9 +278,7 @@ def test_what_is_nested_too_deeply_costs_its_own_request_alone(depth: int) -> No
 
 
 @pytest.mark.parametrize("letter", ["n", "ß"])
-def test_equal_schemas_are_compared_by_their_text(
-    monkeypatch: pytest.MonkeyPatch, letter: str
-) -> None:
+def test_equal_schemas_are_compared_by_their_text(monkeypatch: Any, letter: str) -> None:
     """Not read and written again, which for megabytes takes the event loop long."""
     monkeypatch.setattr(tools_, "_canonical", None)
     assert passes(body([tool({"properties": {letter: {"type": "integer"}}})]))
@@ -312,9 +310,7 @@ def test_a_completion_has_no_tools_to_compare() -> None:
     assert passes({"prompt": "Where?", **enforcer.extra_body([GOOD], via=VIA)}, "/v1/completions")
 
 
-def test_a_spec_that_vllm_would_drop_is_refused_where_there_is_no_plugin(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_spec_that_vllm_would_drop_is_refused_where_there_is_no_plugin(monkeypatch: Any) -> None:
     own = enforcer.extra_body([GOOD], "required")
     asked = {"messages": ASK, "tools": [GOOD], "tool_choice": "required", **own}
     assert "via=enforcer.Route.LOGITS_PROCESSOR" in refused(asked)

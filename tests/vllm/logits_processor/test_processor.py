@@ -147,9 +147,7 @@ def _warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
 
 
-def test_a_prompt_that_cannot_go_on_closes_the_gate_for_its_request_only(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_a_prompt_that_cannot_go_on_closes_the_gate_for_its_request_only(caplog: Any) -> None:
     processor = v1()
     begun = ids(OPENING + "<|tool_calls_section_begin|>")
     processor.update_state(
@@ -170,9 +168,7 @@ def test_an_id_that_was_masked_closes_the_gate(caplog: pytest.LogCaptureFixture)
     assert _warnings(caplog) == ['enforcer: turn failed reason="rejected" state="START"']
 
 
-def test_a_gate_that_closes_is_told_once_and_others_go_on(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gate_that_closes_is_told_once_and_others_go_on(caplog: Any, monkeypatch: Any) -> None:
     processor = v1()
     processor.update_state(
         update([(0, params(TOOLS), PROMPTS[0], []), (1, params(TOOLS), PROMPTS[0], [])])
@@ -195,9 +191,7 @@ def test_a_gate_that_closes_is_told_once_and_others_go_on(
     ]
 
 
-def test_a_model_with_fewer_ids_than_its_tokenizer_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_model_with_fewer_ids_than_its_tokenizer_is_refused(monkeypatch: Any) -> None:
     small = config()
     monkeypatch.setattr(small.model_config, "get_vocab_size", lambda: VOCABULARY.size - 1)
     with pytest.raises(ConfigurationError, match="ids"):
@@ -245,9 +239,7 @@ def test_the_engine_is_told_what_the_server_has_settled() -> None:
     assert sampling.extra_args == again
 
 
-def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(monkeypatch: Any) -> None:
     own = StructuredOutputsParams(**enforcer.extra_body(TOOLS)["structured_outputs"])
     sampling = SamplingParams(structured_outputs=own)
     method = "_validate_structured_outputs"

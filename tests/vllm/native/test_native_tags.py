@@ -10,11 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.vocabularies import small, write
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
-
 from enforcer.errors import InvalidTools, UnknownTag
 from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
@@ -24,6 +19,7 @@ from enforcer.vllm.native import native_tags
 from enforcer.vocabulary import Vocabulary
 from tests.stock_tags import python_tag
 from tests.support.rust_tags import BODIES
+from tests.vocabularies import small, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,12 +12,6 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import numpy as np
 import pytest
-
-from tests import kimi_k3_tokenizer
-from tests.kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
 from vllm.tool_parsers.kimi_k3_tool_parser import KimiK3ToolParser
 from vllm.tool_parsers.structural_tag_registry import get_kimi_k3_structural_tag
@@ -34,6 +28,8 @@ from enforcer.vllm.native.tags import NativeTurn, UnlikeError
 from enforcer.vllm.observe import recording
 from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
+from tests import kimi_k3_tokenizer
+from tests.kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
 from tests.vllm_managers import know, manager, ready, request
 
 if TYPE_CHECKING:

@@ -66,9 +66,7 @@ def test_what_several_api_servers_show_has_it_too(tmp_path: Path) -> None:
     assert text.count("# TYPE enforcer_calls_total counter") == 1
 
 
-def test_without_a_folder_nothing_is_shown_and_nothing_breaks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_folder_nothing_is_shown_and_nothing_breaks(monkeypatch: Any) -> None:
     monkeypatch.delenv(recording.FOLDER_VARIABLE, raising=False)
     _fresh()().add(metric_defs.MISSES)
     registry = prometheus_client.CollectorRegistry()
@@ -94,9 +92,7 @@ def test_where_no_folder_can_be_made_it_is_said_and_the_server_starts(
     _fresh()().add(metric_defs.MISSES)
 
 
-def test_a_folder_that_is_gone_is_said_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_that_is_gone_is_said_once(tmp_path: Path, monkeypatch: Any, caplog: Any) -> None:
     monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path / "gone"))
     caplog.set_level(logging.WARNING)
     recorder = _fresh()

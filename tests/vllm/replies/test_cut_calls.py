@@ -6,9 +6,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest, ResponsesResponse
 from vllm.entrypoints.openai.responses.streaming_events import (
     SimpleStreamingEventProcessor,

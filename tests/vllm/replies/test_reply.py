@@ -6,9 +6,6 @@ from contextvars import copy_context
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 
 import enforcer
