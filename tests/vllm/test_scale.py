@@ -28,18 +28,20 @@ pytestmark = [
     pytest.mark.skipif(_missing is not None, reason=f"no namespaces can be made here: {_missing}"),
 ]
 
+
+def _parts(front: int, engine: int, worker: int) -> dict[str, int]:
+    return {"front": front, "engine": engine, "worker": worker}
+
+
 # The processes with the plugin on the node that replies, and on the other one, if it shows them.
 PROCESSES: dict[str, tuple[dict[str, int], dict[str, int]]] = {
-    "tensor-parallel": ({"front": 1, "engine": 1, "worker": 2}, {}),
-    "data-parallel": ({"front": 3, "engine": 2, "worker": 0}, {}),
-    "nodes": ({"front": 1, "engine": 1, "worker": 1}, {"front": 1, "engine": 0, "worker": 1}),
-    "data-parallel-nodes": (
-        {"front": 3, "engine": 1, "worker": 0},
-        {"front": 1, "engine": 1, "worker": 0},
-    ),
-    "prompts-apart": ({"front": 1, "engine": 1, "worker": 0}, {}),
-    "ray": ({"front": 1, "engine": 1, "worker": 2}, {}),
-    "ray-data-parallel": ({"front": 3, "engine": 2, "worker": 0}, {}),
+    "tensor-parallel": (_parts(1, 1, 2), {}),
+    "data-parallel": (_parts(3, 2, 0), {}),
+    "nodes": (_parts(1, 1, 1), _parts(1, 0, 1)),
+    "data-parallel-nodes": (_parts(3, 1, 0), _parts(1, 1, 0)),
+    "prompts-apart": (_parts(1, 1, 0), {}),
+    "ray": (_parts(1, 1, 2), {}),
+    "ray-data-parallel": (_parts(3, 2, 0), {}),
 }
 
 

@@ -20,14 +20,13 @@ from enforcer.errors import InvalidTools, Problem
 from enforcer.request import carrier, spec_text
 from enforcer.vllm.intake import admission, rejections, sampling_options, settling
 from enforcer.vllm.intake.checks import Inexact
-from enforcer.vllm.observe import metric_defs, metrics, recording
+from enforcer.vllm.observe import metric_defs, recording
 from enforcer.vllm.observe.metric_defs import Relaxed
 from enforcer.vllm.server import runtime
 from tests import dialect_cases
 
 if TYPE_CHECKING:
     from enforcer.request.spec import Spec
-    from enforcer.vllm.observe.stats import Count
 
 
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
@@ -56,12 +55,10 @@ def test_a_penalty_that_makes_logits_no_numbers_is_refused_and_others_pass(penal
 
 
 def test_beam_search_is_refused_where_the_request_says_it() -> None:
-    beams = SimpleNamespace(use_beam_search=True)
+    beams, others = (SimpleNamespace(use_beam_search=asks) for asks in (True, False))
     with pytest.raises(VLLMValidationError, match="beam search"):
         sampling_options.reject_forcing(beams, _spec([]), beams)
-    sampling_options.reject_forcing(
-        SimpleNamespace(), _spec([]), SimpleNamespace(use_beam_search=False)
-    )
+    sampling_options.reject_forcing(SimpleNamespace(), _spec([]), others)
 
 
 @pytest.mark.parametrize(
@@ -89,25 +86,23 @@ def test_an_option_that_takes_ids_away_is_refused_by_its_name(
 
 
 def test_of_thousands_of_schemas_that_are_not_exact_some_have_a_line_and_the_rest_a_number(
-    caplog: pytest.LogCaptureFixture,
+    lines: Any,
 ) -> None:
     def inexact(at: int, *, is_new: bool) -> Inexact:
         problem = Problem(f"$.tools[{at}].function.parameters", "", "no time was left")
         return Inexact(f"t{at}", Relaxed.ISOLATED, problem, "SchemaLimit", is_new)
 
     settling.log_inexact([inexact(at, is_new=at % 2 == 0) for at in range(4_000)])
-    lines = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
-    assert len(lines) == 9
-    assert sum("schema not exact" in line for line in lines) == 8
-    assert 'more schemas not exact count="1992"' in lines[-1]
+    told = lines()
+    assert len(told) == 9
+    assert sum("schema not exact" in line for line in told) == 8
+    assert 'more schemas not exact count="1992"' in told[-1]
 
 
 def test_what_a_client_calls_settled_is_no_larger_than_what_it_does_not() -> None:
     settled = settling.admit(carrier.Carried(spec_text.write([TOOL], "auto", True, 0))).text
-    tools = [
-        {"type": "function", "function": {"name": f"get{at}", "parameters": {"type": "object"}}}
-        for at in range(2_001)
-    ]
+    own = {"parameters": {"type": "object"}}
+    tools = [{"type": "function", "function": {"name": f"get{at}", **own}} for at in range(2_001)]
     forged = {**json.loads(settled), "tools": tools}
     with pytest.raises(VLLMValidationError, match="2001 tools, over 2000"):
         settling.admit(carrier.Carried(json.dumps(forged)))
@@ -183,13 +178,9 @@ def test_the_worker_raises_beyond_it(option: str) -> None:
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Give the list of what is counted, instead of counting it."""
-    found = []
-
-    class Recorder:
-        def add(self, name: Count, labels: tuple[str, str], _: int) -> None:
-            found.append((name, labels))
-
-    monkeypatch.setattr(recording, "recorder", Recorder)
+    found: list[Any] = []
+    recorder = SimpleNamespace(add=lambda name, labels, _: found.append((name, labels)))
+    monkeypatch.setattr(recording, "recorder", lambda: recorder)
     return found
 
 
