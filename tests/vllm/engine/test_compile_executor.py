@@ -85,9 +85,7 @@ def test_what_takes_long_leaves_processors_to_the_scheduler(executor: CompileExe
     assert niceness() == own
 
 
-def test_a_thread_that_may_not_be_less_urgent_works_all_the_same(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_thread_that_may_not_be_less_urgent_works_all_the_same(monkeypatch: Any) -> None:
     monkeypatch.setattr(os, "setpriority", forbidden := Mock(side_effect=PermissionError))
     made = CompileExecutor()
     assert made.begin(work("long", 2, []), needed).result(30) == "long"

@@ -147,9 +147,7 @@ def test_an_id_that_was_masked_closes_the_gate(lines: Any) -> None:
     assert lines() == ['enforcer: turn failed reason="rejected" state="START"']
 
 
-def test_a_gate_that_closes_is_told_once_and_others_go_on(
-    lines: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_gate_that_closes_is_told_once_and_others_go_on(lines: Any, monkeypatch: Any) -> None:
     processor = with_rows(*[(params(TOOLS), PROMPTS[0], [])] * 2)
     assert run(processor)[0] == expected(PROMPTS[0], [])
     following = Enforcer.start
@@ -216,9 +214,7 @@ def test_the_engine_is_told_what_the_server_has_settled() -> None:
     assert sampling.extra_args == again
 
 
-def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(monkeypatch: Any) -> None:
     own = StructuredOutputsParams(**enforcer.extra_body(TOOLS)["structured_outputs"])
     sampling = SamplingParams(structured_outputs=own)
     method = "_validate_structured_outputs"
