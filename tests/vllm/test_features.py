@@ -447,7 +447,7 @@ def test_a_history_with_thinking_and_marker_text(tiny_server: Server) -> None:
 def test_a_server_tells_what_its_model_wanted_and_the_mask_forbade(
     tiny_server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    schema = {"properties": {"city": {"const": "Zzyzx"}}, "required": ["city"]}
+    schema: dict[str, Any] = {"properties": {"city": {"const": "Zzyzx"}}, "required": ["city"]}
     schema |= {"type": "object", "additionalProperties": False}
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": schema}}
     body = {"messages": ASK, "tools": [tool], "tool_choice": "required", "temperature": 0}

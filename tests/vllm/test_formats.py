@@ -158,8 +158,8 @@ KEPT_PROPERTIES = {
     "ids": {"type": "array", "items": DIGIT, "uniqueItems": True, "minItems": 3},
     "note": {"type": "string", "maxLength": 66, "pattern": "^[a-z<>/ ]+$"},
 }
-KEPT = {"type": "object", "properties": KEPT_PROPERTIES, "required": ["ids", "note"]}
-KEPT["additionalProperties"] = False
+KEPT: dict[str, Any] = {"properties": KEPT_PROPERTIES, "required": ["ids", "note"]}
+KEPT |= {"type": "object", "additionalProperties": False}
 
 
 def test_distinct_elements_and_lengths_are_kept_in_kimi_k3(served: Served) -> None:

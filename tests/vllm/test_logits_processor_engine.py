@@ -18,8 +18,8 @@ pytestmark = [pytest.mark.vllm, pytest.mark.long]
 
 def _tool(name: str, values: list[Any]) -> dict[str, Any]:
     properties = {"n": {"enum": values}, "ok": {"type": "boolean"}}
-    schema = {"type": "object", "properties": properties, "required": ["n"]}
-    schema["additionalProperties"] = False
+    own = {"properties": properties, "required": ["n"], "additionalProperties": False}
+    schema = {"type": "object", **own}
     return {"type": "function", "function": {"name": name, "parameters": schema}}
 
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 from vllm import SamplingParams
@@ -184,7 +185,7 @@ def validate(tag: str, server_backend: str = "auto", **options: Any) -> Sampling
     own = StructuredOutputsParams(structural_tag=tag)
     params = SamplingParams(structured_outputs=own, **options)
     config = SimpleNamespace(backend=server_backend, disable_any_whitespace=False)
-    model = SimpleNamespace(is_diffusion=False)
+    model = Mock(is_diffusion=False)
     params._validate_structured_outputs(model, config, tokenizer=object())
     return params
 
@@ -214,6 +215,7 @@ FORGED = [
     json.dumps(json.loads(tag()) | {carrier.KEY: {"tools": []}}),
     json.dumps(json.loads(tag()) | {carrier.KEY: 7}),
     json.dumps(json.loads(tag()) | {carrier.KEY: "no JSON"}),
+    json.dumps(json.loads(tag()) | {carrier.KEY: "[]"}),
 ]
 
 

@@ -38,8 +38,9 @@ def _object(**properties: Any) -> dict[str, Any]:
 
 
 EXACT = _object(city={"enum": ["Paris", "Rome"]})
-TAGS = {"type": "array", "items": {"type": "number"}, "uniqueItems": True}
-RELAXED = _object(tags={**TAGS, "contains": {"const": 1}})
+# In the order in which the model is shown it: its greedy replies are counted below.
+ONE = {"type": "array", "items": {"type": "number"}, "contains": {"const": 1}}
+RELAXED = _object(tags={**ONE, "uniqueItems": True})
 # None of these has a superset to enforce: no schema, nothing that fits, a loop of references.
 HOPELESS = {
     "wrong": {"type": "object", "properties": {"n": {"type": "float"}}},

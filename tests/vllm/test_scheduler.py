@@ -174,12 +174,13 @@ PLACES = [
 @pytest.mark.parametrize("place", PLACES, ids=[method for _, method in PLACES])
 @pytest.mark.parametrize("queued", [False, True])
 def test_an_engine_that_raises_ends_the_request_that_it_served(
-    monkeypatch: Any, failed: list[Any], place: Any, error: BaseException, queued: bool
+    monkeypatch: Any, failed: list[Any], place: tuple[type, str], error: BaseException, queued: bool
 ) -> None:
     mode = Mode(drafts=3, queued=queued)
     start: Any = MachineGrammar.matcher
     monkeypatch.setattr(MachineGrammar, "matcher", lambda grammar: Text(start(grammar)))
-    fault = Fault(monkeypatch, *place, error)
+    owner, method = place
+    fault = Fault(monkeypatch, owner, method, error)
     # How often the engine calls depends on threads, and so do the positions that end a turn:
     # histories are drawn until one has enough calls, positions are tried until one does.
     for _ in range(20):

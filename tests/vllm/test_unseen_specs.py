@@ -33,8 +33,8 @@ OPTIONS_0_2_0 = {
     "finish_within_budget": False,
     "allow_empty_turns": False,
 }
-SETTLED_BY_0_2_0 = {"dialect": "kimi_k2", "engine": "llguidance", "options": OPTIONS_0_2_0}
-SETTLED_BY_0_2_0["as_text"] = False
+SETTLED_BY_0_2_0: dict[str, Any] = {"dialect": "kimi_k2", "engine": "llguidance"}
+SETTLED_BY_0_2_0 |= {"options": OPTIONS_0_2_0, "as_text": False}
 SECTION = "<|tool_calls_section_begin|><|tool_call_begin|>"
 
 

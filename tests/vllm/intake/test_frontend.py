@@ -142,7 +142,8 @@ def test_a_client_may_not_claim_settings_that_are_not_the_servers(
 def test_a_clients_wish_is_granted_where_the_server_allows_it(
     use: Any, here: dict[str, str], option: str, value: bool | str, word: str
 ) -> None:
-    tag = carried(**{option: value})
+    wish: dict[str, Any] = {option: value}
+    tag = carried(**wish)
     use(**here)
     with pytest.raises(VLLMValidationError, match=option):
         validated(parameters(tag))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
-from functools import partial, reduce
+from functools import reduce
 from operator import getitem
 from pathlib import Path
 from random import Random
@@ -60,9 +60,9 @@ def ids_of(parts: list[str | Control] | tuple[str | Control, ...]) -> list[int]:
 
 
 def prompt(body: dict[str, Any], messages: list[dict[str, Any]] = ASK) -> list[int]:
-    options = {"tool_choice": body.get("tool_choice"), **body.get("chat_template_kwargs", {})}
-    rendered = partial(kimi_k3_tokenizer.rendered, add_generation_prompt=True, **options)
-    return ids_of(rendered(messages, body.get("tools")))
+    options: Any = {"tool_choice": body.get("tool_choice"), **body.get("chat_template_kwargs", {})}
+    own = {"add_generation_prompt": True, **options}
+    return ids_of(kimi_k3_tokenizer.rendered(messages, body.get("tools"), **own))
 
 
 def read(case: dict[str, Any]) -> NativeTurn:

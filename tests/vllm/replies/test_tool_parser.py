@@ -156,7 +156,7 @@ SENT = {"model": "m", "messages": [], "tools": [TOOL]}
 NAMED = {"type": "function", "function": {"name": "get"}}
 GET = {"type": "function", "name": "get"}
 LISTED = {"type": "allowed_tools", "mode": "required", "tools": [GET]}
-AT_CHOICE = GET | {"parameters": {}}
+AT_CHOICE = {**GET, "parameters": {}}
 
 
 def chat(choice: Any) -> ChatCompletionRequest:
