@@ -8,7 +8,6 @@ import subprocess
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
-from unittest.mock import Mock
 
 import pytest
 from vllm import SamplingParams
@@ -181,12 +180,15 @@ def test_a_patch_release_whose_functions_fit_is_served_and_said() -> None:
     assert "`enforcer doctor --url` tries this server" in done.stderr
 
 
+class ModelConfig:
+    is_diffusion = False
+
+
 def validate(tag: str, server_backend: str = "auto", **options: Any) -> SamplingParams:
     own = StructuredOutputsParams(structural_tag=tag)
     params = SamplingParams(structured_outputs=own, **options)
     config = SimpleNamespace(backend=server_backend, disable_any_whitespace=False)
-    model = Mock(is_diffusion=False)
-    params._validate_structured_outputs(model, config, tokenizer=object())
+    params._validate_structured_outputs(ModelConfig(), config, tokenizer=object())
     return params
 
 
