@@ -89,22 +89,15 @@ def enforcers() -> enforcer.Enforcer:
 @cache
 def config(mode: Mode) -> Any:
     """Give vLLM's configuration; the CPU build would switch asynchronous scheduling off."""
-    speculative = None
-    if mode.drafts:
-        speculative = {
-            "method": "ngram",
-            "num_speculative_tokens": mode.drafts,
-            "prompt_lookup_max": 3,
-        }
+    drafts = {"method": "ngram", "num_speculative_tokens": mode.drafts, "prompt_lookup_max": 3}
+    small = {"max_model_len": 256, "max_num_batched_tokens": 64, "block_size": _BLOCK}
     made = EngineArgs(
         model=str(TINY),
         dtype="float32",
         enforce_eager=True,
-        max_model_len=256,
         max_num_seqs=mode.sequences,
-        max_num_batched_tokens=64,
-        block_size=_BLOCK,
-        speculative_config=speculative,
+        speculative_config=drafts if mode.drafts else None,
+        **small,
     ).create_engine_config()
     made.scheduler_config.async_scheduling = mode.queued
     made.cache_config.num_gpu_blocks = mode.blocks
@@ -318,11 +311,10 @@ class Runner:
 _ENDS = (b'"', b"]", b"}", b'"}')
 
 
-def _row(matcher: Any, words: int) -> np.ndarray:
+def _row(matcher: Any, words: int) -> Any:
     rows = np.zeros((1, words), dtype=np.int32)
     matcher.fill(rows)
-    row: np.ndarray = rows[0]
-    return row
+    return rows[0]
 
 
 class Engine(EngineCore):

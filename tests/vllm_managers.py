@@ -13,6 +13,7 @@ from vllm.v1.structured_output import StructuredOutputManager
 
 from enforcer.client.body import extra_body
 from enforcer.vllm.server import runtime
+from tests.vocabularies import write
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -89,3 +90,16 @@ def ready(one: Any) -> Any:
     """Return a request's grammar, once it is made."""
     made = one.structured_output_request._grammar
     return made.result(60) if isinstance(made, Future) else made
+
+
+OPENED = "<|im_assistant|>assistant<|im_middle|>"
+
+
+def begin(made: Any, tag: str, prompt: str = OPENED, **params: Any) -> Any:
+    """Begin a turn of the tiny model with a structural tag; return its grammar."""
+    ids = write(runtime.table_for(made.tokenizer).vocabulary, prompt)
+    one = request("r", ids, {"structural_tag": tag, "_backend": "xgrammar"})
+    for name, value in params.items():
+        setattr(one.sampling_params, name, value)
+    made.grammar_init(one)
+    return ready(one)

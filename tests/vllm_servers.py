@@ -5,18 +5,21 @@ Owns: how. Must not know: which servers the tests share (that is `vllm/conftest.
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
 import enforcer
-from bench.demo.servers import Server, Setting
+from bench.demo.servers import MODEL_NAME, Server, Setting
 from enforcer.vllm.config import settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from httpx import Response
 
 
 TINY = Path(__file__).resolve().parents[1] / "bench" / "models" / "tiny-kimi"
@@ -36,6 +39,21 @@ def reader(model: Path) -> enforcer.Enforcer:
     """Build an enforcer for a model folder's tokenizer, with the options of servers."""
     options = settings.read({}).options
     return enforcer.Enforcer.from_tokenizer(model, options=options)
+
+
+def post(
+    server: Server, body: dict[str, Any], path: str = "/v1/chat/completions", **more: Any
+) -> Response:
+    """Ask a server for something short, greedily where the body does not say otherwise."""
+    import httpx
+
+    sent = {"model": MODEL_NAME, "temperature": 0, "max_tokens": 160, **body}
+    return httpx.post(f"{server.url}{path}", json=sent, timeout=600, **more)
+
+
+def events(text: str) -> list[Any]:
+    """Read the JSON of a stream's events."""
+    return [json.loads(line[6:]) for line in text.splitlines() if line.startswith("data: {")]
 
 
 def sample(url: str, name: str, **labels: str) -> float:

@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any
 from bench.demo import random_model
 from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Setting, with_a_worker_process
 from enforcer.turn.parser import Parser
+from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import CLOSED_TEXT, COMPACT_TEXT
+from enforcer.vllm.observe import metrics
+from tests import stock_tags, vllm_managers
 from tests.vllm_servers import TINY, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
-
-    from vllm.v1.structured_output import StructuredOutputManager
 
     from bench.demo.servers import Server
 
@@ -40,16 +41,38 @@ def installed() -> None:
     from enforcer.vllm.observe import recording
 
     patches.install()
-    os.environ.pop(recording.FOLDER_VARIABLE)
+    # Else servers that later tests start would count into this process's folder.
+    os.environ.pop(recording.FOLDER_VARIABLE, None)
 
 
 @pytest.fixture
-def made() -> StructuredOutputManager:
-    """vLLM's manager of structured outputs, for the tiny model."""
-    from tests.stock_tags import tokenizer
-    from tests.vllm_managers import manager
+def use(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Give what makes this process run with settings, by their names without the prefix."""
 
-    return manager(tokenizer(), len(tokenizer()))
+    def run(**words: str) -> None:
+        given = {f"{settings.PREFIX}{name.upper()}": word for name, word in words.items()}
+        chosen = settings.read(given)
+        monkeypatch.setattr(settings, "current", lambda: chosen)
+
+    return run
+
+
+@pytest.fixture
+def lines(caplog: pytest.LogCaptureFixture) -> Callable[[], list[str]]:
+    """Give what reads the lines that the plugin has logged."""
+    return lambda: [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
+
+
+@pytest.fixture(scope="session")
+def tokenizer() -> Any:
+    """Give the tiny model's tokenizer."""
+    return stock_tags.tokenizer()
+
+
+@pytest.fixture
+def made(tokenizer: Any) -> Any:
+    """vLLM's manager of structured outputs, for the tiny model."""
+    return vllm_managers.manager(tokenizer, len(tokenizer))
 
 
 @pytest.fixture
@@ -117,11 +140,8 @@ def processor_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve
     log = tmp_path_factory.mktemp("log") / "processor.log"
     processor = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"
     flags = (
-        "--logits-processors",
-        processor,
-        "--middleware",
-        "enforcer.vllm.logits_processor.RefuseEarly",
-        *NAMES,
+        *("--logits-processors", processor, *NAMES),
+        *("--middleware", "enforcer.vllm.logits_processor.RefuseEarly"),
     )
     setting = Setting("logits processor", (*FREE.flags, *flags))
     with serving(TINY, with_a_worker_process(setting), log) as server:

@@ -24,21 +24,15 @@ MODEL_SIZE = VOCABULARY.size + 40  # as models pad their embeddings
 EVERYTHING = set(range(MODEL_SIZE))
 SLOTS, LONGEST = 4, 96
 OPENING = "<|im_assistant|>assistant<|im_middle|>"
-TOOLS = [
-    {
-        "type": "function",
-        "function": {
-            "name": name,
-            "parameters": {
-                "type": "object",
-                "properties": {"a": {"enum": values}},
-                "required": ["a"],
-                "additionalProperties": False,
-            },
-        },
-    }
-    for name, values in (("get", [1, 2]), ("get_weather", ["é", True]))
-]
+
+
+def _tool(name: str, values: list[Any]) -> dict[str, Any]:
+    own = {"properties": {"a": {"enum": values}}, "required": ["a"]}
+    schema = {"type": "object", "additionalProperties": False, **own}
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+TOOLS = [_tool("get", [1, 2]), _tool("get_weather", ["é", True])]
 
 
 def config(speculative: SimpleNamespace | None = None) -> SimpleNamespace:
@@ -83,9 +77,9 @@ def feed(matcher: ReadableMatcher, ids: list[int]) -> None:
 
 
 def legal(matcher: ReadableMatcher) -> set[int]:
-    bitmask = np.zeros((1, -(-VOCABULARY.size // 32)), dtype=np.int32)
+    bitmask = np.zeros((1, VOCABULARY.words), dtype=np.int32)
     matcher.fill(bitmask)
-    return set(np.flatnonzero(np.unpackbits(bitmask.view(np.uint8), bitorder="little")).tolist())
+    return vocabularies.bits(bitmask[0])
 
 
 def expected(

@@ -6,12 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
-import httpx
 import jsonschema
+import pytest
 from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
 from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
@@ -20,6 +16,7 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from bench.demo.servers import MODEL_NAME
 from enforcer.turn import dialects
 from enforcer.vllm.intake import checks, dialogs, requests
+from tests.vllm_servers import post
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -113,16 +110,14 @@ def _search(tools: list[dict[str, Any]]) -> dict[str, Any]:
     """Give the request with which Claude Code goes on after it has looked for tools."""
     found = [{"type": "tool_reference", "tool_name": tool["name"]} for tool in tools[-2:]]
     sought = {"type": "tool_use", "id": "toolu_7", "name": "ToolSearch", "input": {"query": "web"}}
+    result = {"type": "tool_result", "tool_use_id": "toolu_7", "content": found}
     return {
         "tools": tools,
         "messages": [
             {"role": "user", "content": "Go on."},
             {"role": "system", "content": [{"type": "text", "text": "More tools are there."}]},
             {"role": "assistant", "content": [sought]},
-            {
-                "role": "user",
-                "content": [{"type": "tool_result", "tool_use_id": "toolu_7", "content": found}],
-            },
+            {"role": "user", "content": [result]},
         ],
     }
 
@@ -141,9 +136,7 @@ def test_what_a_search_for_tools_found_belongs_to_its_call() -> None:
 @pytest.mark.vllm
 @pytest.mark.parametrize("recorded", OF_LIBRARIES)
 def test_its_request_is_answered(tiny_server: Server, recorded: dict[str, Any]) -> None:
-    most = "max_output_tokens" if "responses" in recorded["path"] else "max_tokens"
-    body = recorded["body"] | {"model": MODEL_NAME, most: 100, "temperature": 0}
-    answer = httpx.post(f"{tiny_server.url}{recorded['path']}", json=body, timeout=300)
+    answer = post(tiny_server, recorded["body"] | _limit(recorded, 100), recorded["path"])
     assert answer.status_code == 200, answer.text
 
 
@@ -153,7 +146,7 @@ def test_an_agents_request_is_answered_as_it_streams(
     tiny_server: Server, recorded: dict[str, Any]
 ) -> None:
     body = recorded["body"] | _limit(recorded, 100)
-    answer = httpx.post(f"{tiny_server.url}{recorded['path']}", json=body, timeout=300)
+    answer = post(tiny_server, body, recorded["path"])
     assert answer.status_code == 200, answer.text
     events = [line[7:] for line in answer.text.splitlines() if line.startswith("event: ")]
     ends = {"message_stop", "response.completed", "response.incomplete"}
@@ -165,7 +158,7 @@ def test_an_agents_request_is_answered_as_it_streams(
 def test_a_search_for_tools_is_answered(tiny_server: Server) -> None:
     recorded: Any = OF_AGENTS[0].values[0]
     body = recorded["body"] | _search(recorded["body"]["tools"]) | _limit(recorded, 100)
-    answer = httpx.post(f"{tiny_server.url}/v1/messages", json=body, timeout=300)
+    answer = post(tiny_server, body, "/v1/messages")
     assert answer.status_code == 200, answer.text
     assert "event: message_stop" in answer.text
     assert "event: error" not in answer.text
@@ -180,7 +173,7 @@ def test_a_demanded_call_of_an_agents_tools_is_valid(
     body = recorded["body"] | _limit(recorded, 500) | {"stream": False, "tool_choice": demanded}
     body = {key: value for key, value in body.items() if key != "text"}  # calls, and then no answer
     body["vllm_xargs"] = {"enforcer": "finish"}
-    answer = httpx.post(f"{tiny_server.url}{recorded['path']}", json=body, timeout=300)
+    answer = post(tiny_server, body, recorded["path"])
     assert answer.status_code == 200, answer.text
     declared = _declared(body["tools"])
     calls = list(_calls(answer.json()))

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-pytest.importorskip("vllm")
-
 from bench.setup_env import name_cpu_build
 from enforcer.turn import dialects
 from enforcer.vllm.config import names

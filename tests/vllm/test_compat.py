@@ -5,13 +5,14 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import vllm
 
 from enforcer.vllm import fit
 from enforcer.vllm.config.names import TESTED_VERSIONS
-from tests.support import compat, request_fields, vllm_attributes
+from tests.support import cases, compat, request_fields, vllm_attributes
 from tests.support.request_fields import REJECTED
 
 pytestmark = pytest.mark.slow
@@ -72,105 +73,24 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     def keep(folder: str, names: list[str]) -> list[str]:
         return [n for n in names if not (n.endswith(".py") or (Path(folder) / n).is_dir())]
 
-    parts = ("engine", "entrypoints", "parser", "renderers", "tool_parsers", "tokenizers")
-    for part in (*parts, "config"):
+    folders = "engine entrypoints parser renderers tool_parsers tokenizers config v1/engine"
+    folders += " v1/structured_output v1/sample v1/worker v1/metrics"
+    for part in folders.split():
         shutil.copytree(INSTALLED / "vllm" / part, root / "vllm" / part, ignore=keep)
-    for part in ("engine", "structured_output", "sample", "worker", "metrics"):
-        shutil.copytree(INSTALLED / "vllm/v1" / part, root / "vllm/v1" / part, ignore=keep)
-    for file in (
-        "__init__.py",
-        "sampling_params.py",
-        "exceptions.py",
-        "v1/request.py",
-        "envs.py",
-        "v1/__init__.py",
-    ):
-        shutil.copy(INSTALLED / "vllm" / file, root / "vllm" / file)
+    files = "__init__ sampling_params exceptions envs v1/__init__ v1/request"
+    for file in files.split():
+        shutil.copy(INSTALLED / f"vllm/{file}.py", root / f"vllm/{file}.py")
     assert wrong(root) == {}
     return root
 
 
 @pytest.mark.parametrize(
-    ("change", "what", "trouble"),
-    [
-        (
-            (
-                "v1/structured_output/__init__.py",
-                "def grammar_init(self, request:",
-                "def grammar_init(self, request_id: str, request:",
-            ),
-            "StructuredOutputManager.grammar_init",
-            "request_id",
-        ),
-        (
-            (
-                "v1/structured_output/__init__.py",
-                "def grammar_init(",
-                "def init_grammar(",
-            ),
-            "vllm.v1.structured_output.StructuredOutputManager.grammar_init",
-            "no such function",
-        ),
-        (
-            (
-                "v1/structured_output/backend_types.py",
-                "class StructuredOutputGrammar(ABC):",
-                "class StructuredOutputGrammar(ABC):\n    @abstractmethod\n    def f(self): ...",
-            ),
-            "EnforcedGrammar implements",
-            "not implemented: f",
-        ),
-        (
-            (
-                "v1/structured_output/request.py",
-                "reasoning_ended: bool",
-                "thinking_ended: bool",
-            ),
-            "StructuredOutputRequest.reasoning_ended",
-            "no such thing",
-        ),
-        (
-            (
-                "entrypoints/openai/chat_completion/serving.py",
-                "parser.set_prompt_token_ids(",
-                "parser._initialize_history_tool_call_cnt(",
-            ),
-            "_initialize_history_tool_call_cnt",
-            "_stream_state",
-        ),
-        (
-            (
-                "entrypoints/openai/chat_completion/serving.py",
-                "parser.set_prompt_token_ids(",
-                "parser.something_new(",
-            ),
-            "something_new",
-            "neither",
-        ),
-        (
-            (
-                "entrypoints/openai/chat_completion/serving.py",
-                "parser.set_prompt_token_ids(",
-                "parser._delta_calls(",
-            ),
-            "parser_choice.EitherParser._delta_calls",
-            "not handed to it",
-        ),
-        (
-            (
-                "sampling_params.py",
-                "    ignore_eos: bool = False\n",
-                "    ignore_eos: bool = False\n    end_anywhere: bool = False\n",
-            ),
-            "the fields of vllm.sampling_params.SamplingParams",
-            "new: end_anywhere",
-        ),
-    ],
+    ("file", "old", "new", "what", "trouble"),
+    cases.params("vllm/cases/compat.toml", "file, old, new, what, trouble", "change"),
 )
 def test_a_change_is_found(
-    copied: Path, change: tuple[str, str, str], what: str, trouble: str
+    copied: Path, *, file: str, old: str, new: str, what: str, trouble: str
 ) -> None:
-    file, old, new = change
     path = copied / "vllm" / file
     before = path.read_text()
     assert old in before
@@ -185,9 +105,7 @@ def test_a_change_is_found(
     assert trouble in said
 
 
-def test_the_command_says_what_does_not_hold(
-    copied: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_says_what_does_not_hold(copied: Path, capsys: Any, monkeypatch: Any) -> None:
     monkeypatch.setattr("sys.argv", ["compat", "0.0", "--sources", str(copied)])
     assert compat.main() == 0
     monkeypatch.setitem(vllm_attributes.ATTRIBUTES, "vllm.v1.request.Request", "soul")

@@ -6,6 +6,7 @@ import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import partial
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +20,10 @@ from bench.matrix import modes
 from enforcer.judging.judge import judge
 from enforcer.judging.replies import joined, whole
 from enforcer.tools import cli
-from tests.vllm_servers import TINY, sample, serving
+from tests.vllm_servers import TINY, events, post, sample, serving
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
-
-    from httpx import Response
 
     from enforcer.judging.replies import ChatReply
 
@@ -33,59 +31,44 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.vllm
 
 TOOLS = modes.MODES["auto"]["tools"]
+FUNCTIONS = [tool["function"] for tool in TOOLS]
+FLAT = [{"type": "function", **function} for function in FUNCTIONS]
 ASK = [{"role": "user", "content": "How far is it to Paris?"}]
 
 
-def _post(server: Server, body: dict[str, Any], path: str = "/v1/chat/completions") -> Response:
-    sent = {"model": MODEL_NAME, "temperature": 0, "max_tokens": 160, **body}
-    return httpx.post(f"{server.url}{path}", json=sent, timeout=600)
-
-
 def _reply(server: Server, body: dict[str, Any]) -> ChatReply:
-    answer = _post(server, body)
+    answer = post(server, body)
     assert answer.status_code == 200, answer.text
-    if not body["stream"]:
-        return whole(answer.json())
-    lines = answer.text.splitlines()
-    return joined(json.loads(line[6:]) for line in lines if line.startswith("data: {"))
+    return joined(iter(events(answer.text))) if body["stream"] else whole(answer.json())
 
 
 def _greedy(server: Server, bodies: list[dict[str, Any]]) -> list[ChatReply]:
     sent = [body | {"stream": False, "return_token_ids": True} for body in bodies]
     with ThreadPoolExecutor(32) as pool:
-        return [whole(answer.json()) for answer in pool.map(lambda b: _post(server, b), sent)]
+        return [whole(answer.json()) for answer in pool.map(partial(post, server), sent)]
 
 
 def _bodies(count: int, seed: int) -> list[dict[str, Any]]:
     return [request.body | {"stream": False} for request in generate(count, seed=seed)]
 
 
-def _metric(server: Server, name: str) -> float:
-    text = httpx.get(f"{server.url}/metrics", timeout=60).text
-    return sum(
-        float(value) for value in re.findall(rf"^{re.escape(name)}\S* (\S+)$", text, re.MULTILINE)
-    )
+NGRAM = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3}'
+# So few blocks that requests which started must wait for one another.
+FEW_BLOCKS = (
+    *("--num-gpu-blocks-override", "24", "--block-size", "32"),
+    *("--max-model-len", "640", "--scheduling-policy", "priority"),
+)
 
 
 @pytest.mark.parametrize(
     ("flags", "witness"),
     [
         pytest.param(
-            (
-                "--speculative-config",
-                '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3}',
-            ),
+            ("--speculative-config", NGRAM),
             "vllm:spec_decode_num_accepted_tokens_total",
             marks=pytest.mark.long,
         ),
-        (
-            # So few blocks that requests which started must wait for one another.
-            (
-                *("--num-gpu-blocks-override", "24", "--block-size", "32"),
-                *("--max-model-len", "640", "--scheduling-policy", "priority"),
-            ),
-            "vllm:num_preemptions_total",
-        ),
+        (FEW_BLOCKS, "vllm:num_preemptions_total"),
     ],
     ids=["ngram drafts", "preemption"],
 )
@@ -101,7 +84,7 @@ def test_greedy_output_is_valid_and_the_same(
         usual = _greedy(tiny_server, bodies)  # while the other one starts
         server.wait_until_ready()
         other = _greedy(server, sent)
-        assert _metric(server, witness) > 0
+        assert sample(server.url, witness) > 0
     answered = [at for at, reply in enumerate(other) if reply.answered]
     assert len(answered) > len(bodies) // 2
     for at in answered:
@@ -118,7 +101,7 @@ def test_a_seed_gives_the_same_valid_calls_again(tmp_path: Path) -> None:
     replies = []
     with serving(TINY, setting, tmp_path / "server.log") as server:
         for seed in (1, 1, 2, 3):
-            reply = whole(_post(server, body | {"seed": seed}).json())
+            reply = whole(post(server, body | {"seed": seed}).json())
             assert not judge(body | {"stream": False}, reply).findings
             replies.append((reply.content, reply.calls))
     assert replies[0] == replies[1]
@@ -126,22 +109,12 @@ def test_a_seed_gives_the_same_valid_calls_again(tmp_path: Path) -> None:
 
 
 def test_a_stop_string_ends_the_reply_where_vllm_says(random_server: Server) -> None:
-    free = _post(random_server, {"messages": ASK, "max_tokens": 40}).json()
-    text = free["choices"][0]["message"]["content"]
+    body = {"messages": ASK, "max_tokens": 40}
+    text = _reply(random_server, body | {"stream": False}).content
     stop = text[len(text) // 2 :][:3]
     for stream in (False, True):
-        body = {"messages": ASK, "max_tokens": 40, "stop": [stop], "stream": stream}
-        answer = _post(random_server, body)
-        if stream:
-            chunks = [
-                json.loads(line[6:])
-                for line in answer.text.splitlines()
-                if line.startswith("data: {")
-            ]
-            content = "".join(c["choices"][0]["delta"].get("content") or "" for c in chunks)
-        else:
-            content = answer.json()["choices"][0]["message"]["content"] or ""
-        assert content == text[: text.index(stop)]
+        reply = _reply(random_server, body | {"stop": [stop], "stream": stream})
+        assert reply.content == text[: text.index(stop)]
 
 
 _STOPS = ['"', "unit", "}", ":", "functions", "<|tool_call_end|>"]
@@ -170,73 +143,58 @@ def test_a_demanded_call_that_a_stop_string_forestalls_is_not_reported(
 
 
 def test_stop_strings_do_not_end_calls_on_the_other_routes(tiny_server: Server) -> None:
-    # The flat tool of /v1/responses, which has no stop strings, and stop ids.
-    flat = [{"type": "function", **tool["function"]} for tool in TOOLS]
-    named = [
-        {"name": tool["function"]["name"], "input_schema": tool["function"]["parameters"]}
-        for tool in TOOLS
-    ]
+    named = [{"name": x["name"], "input_schema": x["parameters"]} for x in FUNCTIONS]
     asked = {"messages": ASK, "tools": named, "tool_choice": {"type": "any"}}
     for stop in _STOPS:
         body: dict[str, Any] = asked | {"stop_sequences": [stop]}
-        answer = _post(tiny_server, body, "/v1/messages").json()
+        answer = post(tiny_server, body, "/v1/messages").json()
         assert answer["stop_reason"] == "tool_use"
         assert [block["input"] for block in answer["content"] if block["type"] == "tool_use"]
-        streamed = _post(tiny_server, body | {"stream": True}, "/v1/messages").text
-        events = [json.loads(x[6:]) for x in streamed.splitlines() if x.startswith("data: {")]
-        deltas = [event.get("delta", {}) for event in events]
+        streamed = post(tiny_server, body | {"stream": True}, "/v1/messages").text
+        deltas = [event.get("delta", {}) for event in events(streamed)]
         assert json.loads("".join(d.get("partial_json", "") for d in deltas))
         assert [d["stop_reason"] for d in deltas if "stop_reason" in d] == ["tool_use"]
-    for path, field, tools in [
+    # /v1/responses has no stop strings, but stop ids.
+    for path, field, tools in (
         ("/v1/chat/completions", "messages", TOOLS),
-        ("/v1/responses", "input", flat),
-    ]:
-        body = {
-            field: ASK,
-            "tools": tools,
-            "tool_choice": "auto",
-            "stop_token_ids": [5],
-        }
-        answer = _post(tiny_server, body, path)
+        ("/v1/responses", "input", FLAT),
+    ):
+        body = {field: ASK, "tools": tools, "tool_choice": "auto", "stop_token_ids": [5]}
+        answer = post(tiny_server, body, path)
         assert answer.status_code == 400
         assert "half a call" in answer.text
 
 
 def test_a_call_that_max_tokens_cuts_off_is_none(tiny_server: Server) -> None:
     body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required"}
-    whole_turn = _post(tiny_server, body | {"return_token_ids": True}).json()["choices"][0]
+    whole_turn = post(tiny_server, body | {"return_token_ids": True}).json()["choices"][0]
     assert whole_turn["message"]["tool_calls"]
     # The last of them leaves out nothing but the end of the turn: the calls are whole there,
     # but a reply whose reason is `length` has none.
     for most in range(1, len(whole_turn["token_ids"])):
-        choice = _post(tiny_server, body | {"max_tokens": most}).json()["choices"][0]
+        choice = post(tiny_server, body | {"max_tokens": most}).json()["choices"][0]
         assert choice["finish_reason"] == "length"
         assert not choice["message"].get("tool_calls")
 
 
 def test_a_call_that_the_end_of_a_stream_cuts_is_incomplete(tiny_server: Server) -> None:
     """On /v1/responses, whose last event has what a reply that does not stream has."""
-    flat = [{"type": "function", **tool["function"]} for tool in TOOLS]
-    body = {"input": ASK, "tools": flat, "tool_choice": "required", "max_output_tokens": 20}
-    whole_reply = _post(tiny_server, body, "/v1/responses").json()
+    body = {"input": ASK, "tools": FLAT, "tool_choice": "required", "max_output_tokens": 20}
+    whole_reply = post(tiny_server, body, "/v1/responses").json()
     assert (whole_reply["status"], whole_reply["output"]) == ("incomplete", [])
-    streamed = _post(tiny_server, body | {"stream": True}, "/v1/responses").text
-    events = [json.loads(line[6:]) for line in streamed.splitlines() if line.startswith("data: {")]
-    kinds = [event["type"] for event in events]
+    told = events(post(tiny_server, body | {"stream": True}, "/v1/responses").text)
+    kinds = [event["type"] for event in told]
     assert "response.function_call_arguments.delta" in kinds
     assert "response.function_call_arguments.done" not in kinds
-    (item,) = [e["item"] for e in events if e["type"] == "response.output_item.done"]
+    (item,) = [e["item"] for e in told if e["type"] == "response.output_item.done"]
     assert (item["type"], item["status"]) == ("function_call", "incomplete")
-    last = events[-1]["response"]
+    last = told[-1]["response"]
     assert (last["status"], last["output"]) == ("incomplete", [])
-    assert [e["sequence_number"] for e in events] == list(range(len(events)))
+    assert [e["sequence_number"] for e in told] == list(range(len(told)))
 
 
-LONG = {"type": "string", "minLength": 6000}
-ENDLESS = {
-    "name": "write",
-    "parameters": {"type": "object", "properties": {"s": LONG}, "required": ["s"]},
-}
+ENDLESS_SCHEMA = {"properties": {"s": {"type": "string", "minLength": 6000}}, "required": ["s"]}
+ENDLESS = {"name": "write", "parameters": {"type": "object", **ENDLESS_SCHEMA}}
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -244,26 +202,22 @@ def test_a_reply_that_an_operator_aborts_inside_a_call_is_incomplete(
     tiny_server: Server, stream: bool
 ) -> None:
     name = f"resp_aborted_{stream}"
-    body = {
-        "input": ASK,
-        "tools": [{"type": "function", **ENDLESS}],
-        "tool_choice": "required",
-        "max_output_tokens": 12_000,
-        "request_id": name,
-        "stream": stream,
-    }
-    before = _metric(tiny_server, "vllm:generation_tokens_total")
+    tools = [{"type": "function", **ENDLESS}]
+    body = {"input": ASK, "tools": tools, "tool_choice": "required", "max_output_tokens": 12_000}
+    body |= {"request_id": name, "stream": stream}
+    tokens = partial(sample, tiny_server.url, "vllm:generation_tokens_total")
+    before = tokens()
     with ThreadPoolExecutor(1) as pool:
-        asked = pool.submit(_post, tiny_server, body, "/v1/responses")
-        while _metric(tiny_server, "vllm:generation_tokens_total") < before + 100:
+        asked = pool.submit(post, tiny_server, body, "/v1/responses")
+        while tokens() < before + 100:
             assert not asked.done()
         route = f"{tiny_server.url}/inference/v1/abort_requests"
         httpx.post(route, json={"request_ids": [f"{name}_0"]}, timeout=60).raise_for_status()
         answer = asked.result()
-    reply = answer.json() if not stream else None
-    for line in answer.text.splitlines() if stream else ():
-        if line.startswith("data: {"):
-            reply = json.loads(line[6:])["response"] if '"response":' in line else reply
+    if stream:
+        reply = [e["response"] for e in events(answer.text) if "response" in e][-1]
+    else:
+        reply = answer.json()
     assert (reply["status"], reply["incomplete_details"]) == ("incomplete", None)
     assert [item for item in reply["output"] if item["type"] == "function_call"] == []
 
@@ -271,14 +225,9 @@ def test_a_reply_that_an_operator_aborts_inside_a_call_is_incomplete(
 @pytest.mark.parametrize("stream", [False, True])
 def test_a_call_that_a_repetition_cuts_off_is_none(random_server: Server, stream: bool) -> None:
     """Random weights say the same again and again where they are asked greedily."""
-    body = {
-        "messages": ASK,
-        "tools": [{"type": "function", "function": ENDLESS}],
-        "tool_choice": "required",
-        "repetition_detection": {"max_pattern_size": 20, "min_count": 8},
-        "max_tokens": 600,
-        "stream": stream,
-    }
+    tools = [{"type": "function", "function": ENDLESS}]
+    body = {"messages": ASK, "tools": tools, "tool_choice": "required", "max_tokens": 600}
+    body |= {"repetition_detection": {"max_pattern_size": 20, "min_count": 8}, "stream": stream}
     reply = _reply(random_server, body)
     assert reply.finish_reason == "repetition"
     assert bool(reply.calls) is stream  # its deltas have been sent
@@ -296,7 +245,7 @@ def test_a_schema_that_the_engine_would_give_up_on_is_refused_and_costs_only_its
     beside = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "max_tokens": 60}
     sent = [body, body | {"stream": True}, beside]
     with ThreadPoolExecutor(len(sent)) as pool:
-        *refused, other = pool.map(lambda each: _post(random_server, each), sent)
+        *refused, other = pool.map(partial(post, random_server), sent)
     for answer in refused:
         assert answer.status_code == 400  # by its size, or by the time of its check
         assert "$.tools[0].function.parameters" in answer.text
@@ -306,27 +255,16 @@ def test_a_schema_that_the_engine_would_give_up_on_is_refused_and_costs_only_its
 def test_ignore_eos_does_not_leave_the_end(tiny_server: Server) -> None:
     body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "ignore_eos": True}
     sent = body | {"return_token_ids": True, "max_tokens": 120}
-    choice = _post(tiny_server, sent).json()["choices"][0]
+    choice = post(tiny_server, sent).json()["choices"][0]
     end = choice["token_ids"].index(choice["token_ids"][-1])
     assert len(set(choice["token_ids"][end:])) == 1
-    assert not [
-        f
-        for f in judge(body | {"stream": False}, whole({"choices": [choice]})).findings
-        if f.fault.name != "FINISH"
-    ]
+    found = judge(body | {"stream": False}, whole({"choices": [choice]})).findings
+    assert {each.fault.name for each in found} <= {"FINISH"}
 
 
 def test_several_choices_and_logprobs(tiny_server: Server) -> None:
-    body = {
-        "messages": ASK,
-        "tools": TOOLS,
-        "tool_choice": "required",
-        "n": 3,
-        "temperature": 1,
-        "logprobs": True,
-        "top_logprobs": 2,
-    }
-    answer = _post(tiny_server, body).json()
+    body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "n": 3, "temperature": 1}
+    answer = post(tiny_server, body | {"logprobs": True, "top_logprobs": 2}).json()
     assert len(answer["choices"]) == 3
     for choice in answer["choices"]:
         assert choice["logprobs"]["content"]
@@ -336,45 +274,27 @@ def test_several_choices_and_logprobs(tiny_server: Server) -> None:
 
 def test_a_cancelled_stream_costs_nobody_else(tiny_server: Server) -> None:
     body = {"model": MODEL_NAME, "messages": ASK, "tools": TOOLS, "stream": True}
+    url = f"{tiny_server.url}/v1/chat/completions"
     for _ in range(8):
-        with httpx.stream(
-            "POST", f"{tiny_server.url}/v1/chat/completions", json=body, timeout=60
-        ) as answer:
+        with httpx.stream("POST", url, json=body, timeout=60) as answer:
             next(answer.iter_lines())
-    choice = _post(tiny_server, {"messages": ASK, "tools": TOOLS, "tool_choice": "required"})
+    choice = post(tiny_server, {"messages": ASK, "tools": TOOLS, "tool_choice": "required"})
     assert choice.json()["choices"][0]["message"]["tool_calls"]
 
 
+WRONG = {"type": "function", "function": {"name": "a", "parameters": {"type": "x"}}}
+
+
+# One of each kind: an option, a tag, words, a name and a schema. The rest is asked in process:
+# `intake/test_admission.py`, `intake/test_client_paths.py`.
 @pytest.mark.parametrize(
     ("more", "word"),
     [
-        ({"use_beam_search": True, "n": 2}, "beam"),
         ({"min_tokens": 5}, "min_tokens"),
-        ({"thinking_token_budget": 5}, "thinking_token_budget"),
-        ({"bad_words": ["{"]}, "bad_words"),
-        ({"allowed_token_ids": [1, 2, 3]}, "allowed_token_ids"),
         ({"structured_outputs": {"structural_tag": "{}"}}, "structural_tag"),
         ({"vllm_xargs": {"enforcer": "off"}}, "vllm_xargs"),
         ({"vllm_xargs": {"enforcer": "relax"}}, "vllm_xargs"),
-        ({"tools": [TOOLS[0], TOOLS[0]]}, "twice"),
         ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tool name"),
-        (
-            {
-                "tools": [
-                    {
-                        "type": "function",
-                        "function": {
-                            "name": "a",
-                            "parameters": {
-                                "type": "object",
-                                "properties": {"x": {"$ref": "https://example.com/x.json"}},
-                            },
-                        },
-                    }
-                ]
-            },
-            r"\$\.tools\[0\]\.function\.parameters\.properties\.x.*\$ref",
-        ),
         (
             {
                 "tools": [
@@ -389,15 +309,15 @@ def test_a_cancelled_stream_costs_nobody_else(tiny_server: Server) -> None:
 def test_what_cannot_be_enforced_is_refused_with_400(
     tiny_server: Server, more: dict[str, Any], word: str, stream: bool
 ) -> None:
-    answer = _post(tiny_server, {"messages": ASK, "tools": TOOLS, "stream": stream, **more})
+    answer = post(tiny_server, {"messages": ASK, "tools": TOOLS, "stream": stream, **more})
     assert answer.status_code == 400
     assert re.search(word, answer.text)
     # And it costs only its own request.
-    assert _post(tiny_server, {"messages": ASK, "max_tokens": 3}).status_code == 200
+    assert post(tiny_server, {"messages": ASK, "max_tokens": 3}).status_code == 200
 
 
 def test_min_tokens_without_tools_is_served(tiny_server: Server) -> None:
-    answer = _post(tiny_server, {"messages": ASK, "min_tokens": 30, "max_tokens": 40}).json()
+    answer = post(tiny_server, {"messages": ASK, "min_tokens": 30, "max_tokens": 40}).json()
     assert answer["usage"]["completion_tokens"] >= 30
 
 
@@ -422,96 +342,73 @@ def test_where_only_the_prompt_is_wanted_one_id_is_enough(tmp_path: Path) -> Non
     with serving(TINY, setting, tmp_path / "log", ENFORCER_ALLOW_CLIENT="finish") as server:
         for path, choice in product(_PATHS, ("required", "auto")):
             body = _prompt_only(path, choice)
-            answer = _post(server, body, path)
+            answer = post(server, body, path)
             assert answer.status_code == 200, answer.text
             assert answer.json()["usage"]["completion_tokens"] == 1
             assert sample(server.url, name, outcome="not_begun") == 0
             # Nothing changes for whoever reads the reply.
             second = {"kv_transfer_params": {"do_remote_prefill": True}}
-            assert _post(server, body | second, path).status_code == 400
-            assert _post(server, body | {"max_tokens": 5}, path).status_code == 400
+            assert post(server, body | second, path).status_code == 400
+            assert post(server, body | {"max_tokens": 5}, path).status_code == 400
 
 
 @pytest.mark.parametrize("path", _PATHS)
 def test_a_server_that_hands_no_prompts_on_has_a_reader_of_each_reply(
     tiny_server: Server, path: str
 ) -> None:
-    answer = _post(tiny_server, _prompt_only(path, "auto"), path)
+    answer = post(tiny_server, _prompt_only(path, "auto"), path)
     assert answer.status_code == 400, answer.text
     assert "min_tokens" in answer.text
     demanded = _prompt_only(path, "required") | {"min_tokens": 0}
-    answer = _post(tiny_server, demanded, path)
+    answer = post(tiny_server, demanded, path)
     assert answer.status_code == 400, answer.text
     assert "BudgetTooSmall" in answer.text
 
 
 def test_history_ids_are_renamed_for_the_model_and_kept_for_the_client(tiny_server: Server) -> None:
-    def dialog(first: str, second: str) -> list[dict[str, Any]]:
+    def prompt(first: str, second: str) -> Any:
         calls = [
             {"id": i, "type": "function", "function": {"name": n, "arguments": "{}"}}
             for i, n in ((first, "get_route"), (second, "get_distance"))
         ]
-        return [
+        dialog = [
             *ASK,
             {"role": "assistant", "content": "", "tool_calls": calls},
             {"role": "tool", "tool_call_id": first, "content": "1"},
             {"role": "tool", "tool_call_id": second, "content": "2"},
             *ASK,
         ]
+        body = {"messages": dialog, "tools": TOOLS, "return_token_ids": True}
+        return post(tiny_server, body).json()["prompt_token_ids"]
 
-    prompts = [
-        _post(
-            tiny_server, {"messages": dialog(*ids), "tools": TOOLS, "return_token_ids": True}
-        ).json()["prompt_token_ids"]
-        for ids in (
-            ("functions.get_route:0", "functions.get_distance:1"),
-            ("call_9", "search:2"),
-            ("x", "functions_Read_0"),
-        )
-    ]
-    assert prompts[0] == prompts[1] == prompts[2]
+    usual = prompt("functions.get_route:0", "functions.get_distance:1")
+    assert prompt("call_9", "search:2") == prompt("x", "functions_Read_0") == usual
 
 
-@pytest.mark.parametrize("stream", [False, True])
-def test_completions_refuse_as_well(tiny_server: Server, stream: bool) -> None:
-    tools = [{"type": "function", "function": {"name": "a", "parameters": {"type": "x"}}}]
-    body = {"prompt": "Hi", "stream": stream, **enforcer.extra_body(tools)}
-    answer = _post(tiny_server, body, "/v1/completions")
-    assert answer.status_code == 400
-    assert "$.tools[0].function.parameters.type" in answer.text
-
-
-@pytest.mark.parametrize(
-    "spec", ["{}", "[]", "nonsense", '{"version": 1}', json.dumps({"version": 1, "tools": 3})]
-)
-def test_a_forged_spec_is_refused(tiny_server: Server, spec: str) -> None:
-    tag = json.dumps({"type": "structural_tag", "format": {"type": "any_text"}, "enforcer": spec})
+def test_a_forged_spec_is_refused(tiny_server: Server) -> None:
+    tag = json.dumps({"type": "structural_tag", "format": {"type": "any_text"}, "enforcer": "{}"})
     body = {"prompt": "Hi", "structured_outputs": {"structural_tag": tag}}
-    assert _post(tiny_server, body, "/v1/completions").status_code == 400
+    assert post(tiny_server, body, "/v1/completions").status_code == 400
 
 
 def test_tools_that_a_system_message_declares_are_enforced(tiny_server: Server) -> None:
     system = {"role": "system", "content": "", "tools": [TOOLS[0]]}
     body = {"messages": [system, *ASK], "tool_choice": "required", "tools": [TOOLS[1]]}
-    choice = _post(tiny_server, body).json()["choices"][0]
+    choice = post(tiny_server, body).json()["choices"][0]
     names = {call["function"]["name"] for call in choice["message"]["tool_calls"]}
     assert names <= {tool["function"]["name"] for tool in TOOLS}
     alone = {"messages": [{**system, "tools": [{**TOOLS[0], "type": "x"}]}, *ASK]}
-    assert _post(tiny_server, alone).status_code == 400
+    assert post(tiny_server, alone).status_code == 400
 
 
 def test_sixty_four_requests_at_once_enforced_and_not(tiny_server: Server) -> None:
-    bodies = [body | {"stream": False} for body in _bodies(40, seed=23)]
-    plain = {"model": MODEL_NAME, "prompt": "Good morning", "max_tokens": 60, "temperature": 1}
+    bodies = _bodies(40, seed=23)
+    plain = {"prompt": "Good morning", "max_tokens": 60, "temperature": 1}
     with ThreadPoolExecutor(64) as pool:
-        free = [pool.submit(_post, tiny_server, plain, "/v1/completions") for _ in range(32)]
-        enforced = list(pool.map(lambda body: whole(_post(tiny_server, body).json()), bodies))
+        free = [pool.submit(post, tiny_server, plain, "/v1/completions") for _ in range(32)]
+        enforced = list(pool.map(lambda body: whole(post(tiny_server, body).json()), bodies))
         assert all(answer.result().status_code == 200 for answer in free)
-    assert not [
-        finding
-        for body, reply in zip(bodies, enforced, strict=True)
-        for finding in judge(body, reply).findings
-    ]
+    assert not [x for pair in zip(bodies, enforced, strict=True) for x in judge(*pair).findings]
 
 
 @pytest.mark.parametrize(
@@ -524,11 +421,11 @@ def test_sixty_four_requests_at_once_enforced_and_not(tiny_server: Server) -> No
     ],
 )
 def test_text_fits_its_format_or_the_turn_is_calls(
-    tiny_server: Server, own: dict[str, Any], fits: Callable[..., Any]
+    tiny_server: Server, own: dict[str, Any], fits: Any
 ) -> None:
     for _ in range(6):
         body = {"messages": ASK, "tools": TOOLS, "structured_outputs": own, "temperature": 1}
-        reply = whole(_post(tiny_server, body).json())
+        reply = whole(post(tiny_server, body).json())
         assert reply.answered
         if reply.finish_reason == "stop" and not reply.calls:
             assert fits(reply.content.strip())
@@ -539,28 +436,19 @@ def test_text_fits_its_format_or_the_turn_is_calls(
 def test_a_history_with_thinking_and_marker_text(tiny_server: Server) -> None:
     thought = {"role": "assistant", "content": "Hello.", "reasoning": "<|tool_call_end|> and so on"}
     empty = {"role": "assistant", "content": None}
-    for turn in (thought, empty):
-        for thinking in (True, False):
-            body = {
-                "messages": [*ASK, turn, *ASK],
-                "tools": TOOLS,
-                "tool_choice": "required",
-                "chat_template_kwargs": {"thinking": thinking},
-            }
-            reply = whole(_post(tiny_server, body).json())
-            assert not judge(body | {"stream": False}, reply).findings
-            assert reply.calls or reply.finish_reason == "length"
+    for turn, thinking in product((thought, empty), (True, False)):
+        body = {"messages": [*ASK, turn, *ASK], "tools": TOOLS, "tool_choice": "required"}
+        body["chat_template_kwargs"] = {"thinking": thinking}
+        reply = whole(post(tiny_server, body).json())
+        assert not judge(body | {"stream": False}, reply).findings
+        assert reply.calls or reply.finish_reason == "length"
 
 
 def test_a_server_tells_what_its_model_wanted_and_the_mask_forbade(
     tiny_server: Server, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    schema = {
-        "type": "object",
-        "properties": {"city": {"const": "Zzyzx"}},
-        "required": ["city"],
-        "additionalProperties": False,
-    }
+    schema: dict[str, Any] = {"properties": {"city": {"const": "Zzyzx"}}, "required": ["city"]}
+    schema |= {"type": "object", "additionalProperties": False}
     tool = {"type": "function", "function": {"name": "get_weather", "parameters": schema}}
     body = {"messages": ASK, "tools": [tool], "tool_choice": "required", "temperature": 0}
     body |= {"model": MODEL_NAME, "max_tokens": 120}

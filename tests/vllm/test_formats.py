@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import jsonschema
 import pytest
 
@@ -17,7 +17,7 @@ from bench.matrix.routes import Client, Route
 from enforcer.judging.rules import rules_of
 from enforcer.turn import dialects
 from tests import format_models
-from tests.vllm_servers import serving
+from tests.vllm_servers import post, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -48,25 +48,18 @@ class Format:
     template: bool = True
 
 
+MISTRAL = ("--tokenizer-mode", "mistral", "--config-format", "hf", "--load-format", "safetensors")
+K3 = ("--tokenizer-mode", "kimi_k3", "--trust-remote-code")
+
+
+def qwen(folder: Path) -> None:
+    format_models.published("qwen-3", folder, "<|im_end|>", "<|endoftext|>")
+
+
 FORMATS = [
-    Format(
-        "hermes",
-        "hermes",
-        lambda to: format_models.published("qwen-3", to, "<|im_end|>", "<|endoftext|>"),
-    ),
-    Format(
-        "mistral",
-        "mistral",
-        format_models.mistral_v13,
-        ("--tokenizer-mode", "mistral", "--config-format", "hf", "--load-format", "safetensors"),
-        template=False,
-    ),
-    Format(
-        "kimi_k3",
-        "kimi_k3",
-        format_models.kimi_k3,
-        ("--tokenizer-mode", "kimi_k3", "--trust-remote-code"),
-    ),
+    Format("hermes", "hermes", qwen),
+    Format("mistral", "mistral", format_models.mistral_v13, MISTRAL, template=False),
+    Format("kimi_k3", "kimi_k3", format_models.kimi_k3, K3),
 ]
 
 
@@ -76,9 +69,7 @@ FORMATS = [
     params=[*(pytest.param(each, marks=pytest.mark.long) for each in FORMATS[:-1]), FORMATS[-1]],
     ids=lambda one: one.dialect,
 )
-def served(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[Served]:
+def served(request: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """Serve a model of each format, one after the other; none with `ENFORCER_DIALECT`."""
     wanted = request.param
     if wanted.dialect not in dialects.available():
@@ -101,23 +92,12 @@ def test_the_log_names_the_dialect(served: Served) -> None:
 
 def test_no_cell_has_a_finding(served: Served) -> None:
     wanted, server = served
-    chosen = [
-        cell
-        for cell in cells.cells()
-        # Prompts of the matrix's own are Kimi K2's.
-        if cell.route is not Route.COMPLETIONS and (wanted.template or cell.thinking == "-")
-    ]
-    results = asyncio.run(
-        cells.run(
-            Client(server.url, MODEL_NAME, None),
-            repeats=1,
-            max_tokens=160,
-            temperature=1.0,
-            concurrency=16,
-            wanted=chosen,
-            expected=rules_of(dialects.load(wanted.dialect)),
-        )
-    )
+    # Prompts of the matrix's own are Kimi K2's.
+    every = [cell for cell in cells.cells() if cell.route is not Route.COMPLETIONS]
+    chosen = [cell for cell in every if wanted.template or cell.thinking == "-"]
+    run = partial(cells.run, repeats=1, max_tokens=160, temperature=1.0, concurrency=16)
+    rules = rules_of(dialects.load(wanted.dialect))
+    results = asyncio.run(run(Client(server.url, MODEL_NAME, None), wanted=chosen, expected=rules))
     assert not [(result.cell, result.findings) for result in results if result.findings]
     demanding = {"required", "one call", "named"}
     made = sum(result.calls for result in results if result.cell.mode in demanding)
@@ -132,15 +112,13 @@ def _only(served: Served, dialect: str) -> Server:
 
 
 def _post(server: Server, **body: Any) -> Any:
-    sent = {"model": MODEL_NAME, "max_tokens": 160, "return_token_ids": True, **body}
-    answer = httpx.post(f"{server.url}/v1/chat/completions", json=sent, timeout=300)
+    answer = post(server, {"temperature": None, "return_token_ids": True, **body})
     assert answer.status_code == 200, answer.text
     return answer.json()
 
 
 def _text(server: Server, ids: list[int]) -> str:
-    asked = {"model": MODEL_NAME, "tokens": ids}
-    answer = httpx.post(f"{server.url}/detokenize", json=asked, timeout=60)
+    answer = post(server, {"tokens": ids}, "/detokenize")
     return str(answer.raise_for_status().json()["prompt"])
 
 
@@ -175,61 +153,36 @@ def test_tools_that_a_message_declares_are_shown_and_enforced_in_kimi_k3(
             assert call["function"]["name"] in {"late", *(["early"] if own else [])}
 
 
-KEPT = {
-    "type": "object",
-    "properties": {
-        "ids": {
-            "type": "array",
-            "items": {"type": "integer", "minimum": 0, "maximum": 9},
-            "uniqueItems": True,
-            "minItems": 3,
-        },
-        "note": {"type": "string", "maxLength": 66, "pattern": "^[a-z<>/ ]+$"},
-    },
-    "required": ["ids", "note"],
-    "additionalProperties": False,
+DIGIT = {"type": "integer", "minimum": 0, "maximum": 9}
+KEPT_PROPERTIES = {
+    "ids": {"type": "array", "items": DIGIT, "uniqueItems": True, "minItems": 3},
+    "note": {"type": "string", "maxLength": 66, "pattern": "^[a-z<>/ ]+$"},
 }
+KEPT: dict[str, Any] = {"properties": KEPT_PROPERTIES, "required": ["ids", "note"]}
+KEPT |= {"type": "object", "additionalProperties": False}
 
 
 def test_distinct_elements_and_lengths_are_kept_in_kimi_k3(served: Served) -> None:
     server = _only(served, "kimi_k3")
     tool = {"type": "function", "function": {"name": "save", "parameters": KEPT}}
+    body = {"messages": [{"role": "user", "content": "Save it."}], "tools": [tool]}
+    body |= {"tool_choice": "required", "parallel_tool_calls": False, "max_tokens": 500}
     for seed in range(4):
-        answer = _post(
-            server,
-            messages=[{"role": "user", "content": "Save it."}],
-            tools=[tool],
-            tool_choice="required",
-            parallel_tool_calls=False,
-            chat_template_kwargs=OFF,
-            seed=seed,
-            max_tokens=500,
-        )
+        answer = _post(server, chat_template_kwargs=OFF, seed=seed, **body)
         (call,) = answer["choices"][0]["message"]["tool_calls"]
         jsonschema.validate(json.loads(call["function"]["arguments"]), KEPT)
 
 
 def test_results_stand_in_the_order_of_their_calls_in_kimi_k3(served: Served) -> None:
     server = _only(served, "kimi_k3")
-    calls = [
-        {
-            "id": f"functions.{name}:{at}",
-            "type": "function",
-            "function": {"name": name, "arguments": "{}"},
-        }
-        for at, name in ((7, "b"), (3, "a"))
-    ]
-    results = [
+    calls = [_call(name, f"functions.{name}:{at}") for at, name in ((7, "b"), (3, "a"))]
+    dialog = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": None, "tool_calls": calls},
         {"role": "tool", "tool_call_id": "functions.a:3", "content": "of a"},
         {"role": "tool", "tool_call_id": "functions.b:7", "content": "of b"},
     ]
-    asked = {"role": "user", "content": "Go."}
-    answer = _post(
-        server,
-        messages=[asked, {"role": "assistant", "content": None, "tool_calls": calls}, *results],
-        chat_template_kwargs=OFF,
-        max_tokens=1,
-    )
+    answer = _post(server, messages=dialog, chat_template_kwargs=OFF, max_tokens=1)
     prompt = _text(server, answer["prompt_token_ids"])
     assert "functions" not in prompt
     for at, name in enumerate("ba", 1):
@@ -241,16 +194,12 @@ def test_results_stand_in_the_order_of_their_calls_in_kimi_k3(served: Served) ->
 
 def test_the_history_has_nine_letters_and_digits_in_mistrals_format(served: Served) -> None:
     server = _only(served, "mistral")
-    answer = _post(
-        server,
-        messages=[
-            {"role": "user", "content": "Go."},
-            {"role": "assistant", "content": "", "tool_calls": [_call("a", "functions.a:0")]},
-            {"role": "tool", "tool_call_id": "functions.a:0", "content": "done"},
-        ],
-        tools=[_tool("a")],
-        tool_choice="required",
-    )
+    dialog = [
+        {"role": "user", "content": "Go."},
+        {"role": "assistant", "content": "", "tool_calls": [_call("a", "functions.a:0")]},
+        {"role": "tool", "tool_call_id": "functions.a:0", "content": "done"},
+    ]
+    answer = _post(server, messages=dialog, tools=[_tool("a")], tool_choice="required")
     for made in answer["choices"][0]["message"].get("tool_calls") or ():
         assert len(made["id"]) == 9
         assert made["id"].isalnum()

@@ -8,14 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
-from bench.demo.servers import ENFORCED, MODEL_NAME
+from bench.demo.servers import ENFORCED
 from bench.matrix import workload
 from enforcer.judging.judge import judge
 from enforcer.judging.replies import whole
-from tests.vllm_servers import TINY, serving
+from tests.vllm_servers import TINY, post, serving
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,14 +25,15 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.vllm
 
-# xgrammar and guidance refuse it, and vLLM then takes outlines.
-OUTLINES = {
-    "type": "object",
-    "properties": {"a": {"type": "integer", "multipleOf": 2}},
-    "patternProperties": {},
-    "required": ["a"],
-    "additionalProperties": False,
-}
+
+def _of(a: dict[str, Any], **more: Any) -> dict[str, Any]:
+    own = {"properties": {"a": a}, "required": ["a"], "additionalProperties": False}
+    return {"type": "object", **own, **more}
+
+
+EVEN = {"type": "integer", "multipleOf": 2}
+# xgrammar and guidance refuse the first, and vLLM then takes outlines; xgrammar the second.
+OUTLINES = _of(EVEN, patternProperties={})
 GUIDANCE = {  # xgrammar refuses it
     "type": "object",
     "properties": {"a": {"type": "integer", "multipleOf": 2, "minimum": 0, "maximum": 98}},
@@ -48,9 +48,7 @@ XGRAMMAR = {
 }
 
 
-def _json(
-    schema: dict[str, Any], fits: Callable[..., Any]
-) -> tuple[dict[str, Any], Callable[..., Any]]:
+def _json(schema: dict[str, Any], fits: Callable[..., Any]) -> Any:
     return {"json": schema}, lambda text: fits(json.loads(text)["a"])
 
 
@@ -66,7 +64,7 @@ PLAIN: list[tuple[dict[str, Any], Callable[[str], Any]]] = [
 
 
 def _post(server: Server, route: str, body: dict[str, Any]) -> Any:
-    answer = httpx.post(f"{server.url}{route}", json={"model": MODEL_NAME, **body}, timeout=600)
+    answer = post(server, {"temperature": None, **body}, route)
     assert answer.status_code == 200, answer.text
     return answer.json()
 

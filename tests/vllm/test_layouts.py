@@ -5,12 +5,10 @@ from __future__ import annotations
 import ast
 import json
 from random import Random
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from vllm.parser.engine.parser_engine import ParserEngine
@@ -48,31 +46,22 @@ CONVERTERS = {
 }
 
 
-class _Vocabulary:
-    """All that the parser of K3 asks of a tokenizer."""
-
-    def get_vocab(self) -> dict[str, int]:
-        return {}
-
-
 def stock(name: str, text: str, schema: dict[str, Any]) -> dict[str, Any]:
     """Read the text of arguments with vLLM's own code."""
-    made: dict[str, Any]
     if name in CONVERTERS:
         found = json.loads(CONVERTERS[name](text, False))
-        made = ParserEngine._coerce_dict(found, schema.get("properties", {}))[0]
-        return made
+        return dict(ParserEngine._coerce_dict(found, schema.get("properties", {}))[0])
     if name == "pythonic":
         (said,) = ast.parse(f"[f({text}]").body
         assert isinstance(said, ast.Expr)
         assert isinstance(said.value, ast.List)
-        call = said.value.elts[0]
-        made = json.loads(handle_single_tool(call).function.arguments)
-        return made
-    body = text.removesuffix("<|close|>call<|sep|>")
-    parser = KimiK3ToolParser(_Vocabulary())
-    made = json.loads(parser._decode_call('tool="f" index="1"', body).function.arguments)
-    return made
+        read = handle_single_tool(said.value.elts[0])
+    else:
+        # A vocabulary is all that the parser of K3 asks of a tokenizer.
+        parser = KimiK3ToolParser(SimpleNamespace(get_vocab=dict))
+        body = text.removesuffix("<|close|>call<|sep|>")
+        read = parser._decode_call('tool="f" index="1"', body)
+    return dict(json.loads(read.function.arguments))
 
 
 def sample(name: str, schema: dict[str, Any], random: Random) -> list[int] | None:

@@ -15,21 +15,15 @@ from tests.vllm_servers import reader
 
 pytestmark = [pytest.mark.vllm, pytest.mark.long]
 
-TOOLS = [
-    {
-        "type": "function",
-        "function": {
-            "name": name,
-            "parameters": {
-                "type": "object",
-                "properties": {"n": {"enum": values}, "ok": {"type": "boolean"}},
-                "required": ["n"],
-                "additionalProperties": False,
-            },
-        },
-    }
-    for name, values in (("count", [1, 2, 30]), ("count_all", [4, "five"]))
-]
+
+def _tool(name: str, values: list[Any]) -> dict[str, Any]:
+    properties = {"n": {"enum": values}, "ok": {"type": "boolean"}}
+    own = {"properties": properties, "required": ["n"], "additionalProperties": False}
+    schema = {"type": "object", **own}
+    return {"type": "function", "function": {"name": name, "parameters": schema}}
+
+
+TOOLS = [_tool("count", [1, 2, 30]), _tool("count_all", [4, "five"])]
 REQUESTS = 24
 
 # The cache holds so few blocks that requests which started must wait for one another.
@@ -69,18 +63,13 @@ if __name__ == "__main__":
 def result(random_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     script = tmp_path_factory.mktemp("offline") / "offline.py"
     script.write_text(SCRIPT)
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(Path(__file__).resolve().parents[2]),
-        "VLLM_PLUGINS": "",
-        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-        "VLLM_CPU_KVCACHE_SPACE": "1",
-        "VLLM_NO_USAGE_STATS": "1",
-        "HF_HUB_OFFLINE": "1",
-        "ENFORCER_PREAMBLE_IDS": "32",
-    }
+    own = {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "VLLM_PLUGINS": ""}
+    own |= {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_CPU_KVCACHE_SPACE": "1"}
+    own |= {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1", "ENFORCER_PREAMBLE_IDS": "32"}
     command = [sys.executable, str(script), str(random_folder), json.dumps(TOOLS), str(REQUESTS)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, env={**os.environ, **own}, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr[-4000:]
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
     found: dict[str, Any] = json.loads(line.removeprefix("RESULT"))

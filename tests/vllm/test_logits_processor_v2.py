@@ -70,13 +70,7 @@ class Runner:
         )
         self.processor = EnforcerLogitsProcessor(config(speculative), self.state)
 
-    def add(
-        self,
-        slot: int,
-        sampling: SamplingParams,
-        prompt: list[int],
-        output: list[int] | tuple[Any, ...] = (),
-    ) -> bool:
+    def add(self, slot: int, sampling: Any, prompt: list[int], output: Any = ()) -> bool:
         known = [*prompt, *output]
         self.state.prompt_len.np[slot] = len(prompt)
         self.state.prefill_len.np[slot] = len(known)
@@ -160,9 +154,7 @@ def test_v2_follows_slots_drafts_and_preemption(data: st.DataObject) -> None:
         return running.pop(slot)
 
     for _ in range(30):
-        events = (
-            ["step", "step", "step"] + ["new"] * bool(free) + ["resume"] * bool(free and waiting)
-        )
+        events = ["step"] * 3 + ["new"] * bool(free) + ["resume"] * bool(free and waiting)
         events += ["finish", "preempt", "partial"] * bool(running)
         event = data.draw(st.sampled_from(events))
         if event == "new":

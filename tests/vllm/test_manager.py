@@ -3,32 +3,30 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
+from vllm.v1 import structured_output
+from vllm.v1.structured_output import backend_outlines
 
 from enforcer.errors import ConfigurationError
 from enforcer.request import carrier
 from enforcer.vllm.config import names
 from enforcer.vllm.intake import settling
 from enforcer.vllm.server import runtime
-from tests.vllm_managers import enforced, ready, request
-from tests.vllm_servers import TINY
+from tests.vllm_managers import OPENED, enforced, ready, request
 from tests.vocabularies import write
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from transformers.tokenization_utils_tokenizers import TokenizersBackend
-    from vllm.v1.structured_output import StructuredOutputManager
-    from vllm.v1.structured_output.backend_types import StructuredOutputOptions
 
 
 pytestmark = pytest.mark.usefixtures("installed")
 
-OPENED = "<|im_assistant|>assistant<|im_middle|>"
 LARGE = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(300)]}}}
 
 
@@ -39,20 +37,11 @@ def tool(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
 GET = tool("get", {"type": "object"})
 
 
-@pytest.fixture(scope="module")
-def tokenizer() -> TokenizersBackend:
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(TINY)
-
-
 def opened(tokenizer: TokenizersBackend) -> list[int]:
     return write(runtime.enforcer_for(tokenizer).vocabulary, OPENED)
 
 
-def test_a_request_with_a_spec_needs_no_backend(
-    made: StructuredOutputManager, tokenizer: TokenizersBackend
-) -> None:
+def test_a_request_with_a_spec_needs_no_backend(made: Any, tokenizer: Any) -> None:
     one = enforced("r", opened(tokenizer), [GET])
     made.grammar_init(one)
     grammar = ready(one)
@@ -69,10 +58,7 @@ def test_a_request_with_a_spec_needs_no_backend(
 
 @pytest.mark.parametrize("parser", ["xlam", "kimi_k2", "kimi_k2_enforced"])
 def test_a_marker_can_be_spelled_only_where_ids_are_read(
-    made: StructuredOutputManager,
-    tokenizer: TokenizersBackend,
-    monkeypatch: pytest.MonkeyPatch,
-    parser: str,
+    made: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch, parser: str
 ) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
     one = enforced("r", opened(tokenizer), [GET])
@@ -89,39 +75,17 @@ def test_a_marker_can_be_spelled_only_where_ids_are_read(
     assert made.accept_tokens(one, [last]) == (parser != "xlam")
 
 
-class Backend:
-    """A backend of vLLM's, by name."""
-
-    made: tuple[str, ...] = ()
-
-    def __init__(self, *_: object, name: str = "", **__: object) -> None:
-        type(self).made += (name,)
-        self.name = name
-
-    def compile_grammar(
-        self,
-        _kind: StructuredOutputOptions,
-        source: str,
-        stop_token_ids: set[int] | None = None,  # noqa: ARG002
-    ) -> tuple[str, str]:
-        return (self.name, source)
-
-
 def test_every_plain_request_has_the_backend_that_the_front_end_chose(
-    made: StructuredOutputManager, tokenizer: TokenizersBackend, monkeypatch: pytest.MonkeyPatch
+    made: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from vllm.v1 import structured_output
-    from vllm.v1.structured_output import backend_outlines
-
-    Backend.made = ()
-
-    def kind(name: str) -> Callable[..., Any]:
-        return lambda *a, **k: Backend(*a, name=name, **k)
-
-    monkeypatch.setattr(structured_output, "XgrammarBackend", kind("xgrammar"))
-    monkeypatch.setattr(structured_output, "GuidanceBackend", kind("guidance"))
-    monkeypatch.setattr(backend_outlines, "OutlinesBackend", kind("outlines"))
-    names = ["outlines", "guidance", "xgrammar"] * 5
+    backends = {name: Mock() for name in ("outlines", "guidance", "xgrammar")}
+    for name, backend in backends.items():
+        made_by = partial(lambda name, _kind, source, *_, **__: (name, source), name)
+        backend.return_value.compile_grammar = made_by
+    monkeypatch.setattr(structured_output, "XgrammarBackend", backends["xgrammar"])
+    monkeypatch.setattr(structured_output, "GuidanceBackend", backends["guidance"])
+    monkeypatch.setattr(backend_outlines, "OutlinesBackend", backends["outlines"])
+    names = [*backends] * 5
     asked = []
     for at, name in enumerate(names):
         asked.append(request(f"p{at}", [1], {"regex": f"a{at}", "_backend": name}))
@@ -131,12 +95,10 @@ def test_every_plain_request_has_the_backend_that_the_front_end_chose(
     got = [ready(one) for one in asked]
     assert got[::2] == [(name, f"a{at}") for at, name in enumerate(names)]
     assert all(grammar.matcher.state == "START" for grammar in got[1::2])
-    assert sorted(Backend.made) == ["guidance", "outlines", "xgrammar"]
+    assert [backend.call_count for backend in backends.values()] == [1, 1, 1]
 
 
-def test_a_session_of_streamed_input_is_refused(
-    made: StructuredOutputManager, tokenizer: TokenizersBackend
-) -> None:
+def test_a_session_of_streamed_input_is_refused(made: Any, tokenizer: Any) -> None:
     one = enforced("r", opened(tokenizer), [GET], resumable=True)
     made.grammar_init(one)
     with pytest.raises(ConfigurationError, match="whole requests"):
@@ -144,7 +106,7 @@ def test_a_session_of_streamed_input_is_refused(
 
 
 def test_a_request_that_has_gone_is_not_compiled_for(
-    made: StructuredOutputManager, tokenizer: TokenizersBackend, monkeypatch: pytest.MonkeyPatch
+    made: Any, tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     first, second = tool("first", LARGE), tool("second", {**LARGE, "title": "another"})
     one = enforced("r", opened(tokenizer), [first, second])

@@ -31,15 +31,9 @@ def test_no_cell_of_a_model_that_calls_has_a_finding(tiny_server: Server) -> Non
 
 
 def _judge(server: Server, model: Path, *, repeats: int) -> None:
-    results = asyncio.run(
-        cells.run(
-            Client(server.url, MODEL_NAME, reader(model)),
-            repeats=repeats,
-            max_tokens=100,
-            temperature=1.0,
-            concurrency=16,
-        )
-    )
+    client = Client(server.url, MODEL_NAME, reader(model))
+    ran = cells.run(client, repeats=repeats, max_tokens=100, temperature=1.0, concurrency=16)
+    results = asyncio.run(ran)
     assert not [(result.cell, result.findings) for result in results if result.findings]
     demanding = {"required", "one call", "named"}
     made = sum(result.calls for result in results if result.cell.mode in demanding)

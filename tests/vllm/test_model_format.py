@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from bench.demo.servers import Server, ServerFailedError, Setting
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.turn.parser import Parser
-from enforcer.vllm.config import names, settings
+from enforcer.vllm.config import names
 from enforcer.vllm.intake import startup
 from enforcer.vllm.server import runtime, served_model
 from tests import dialect_cases, vllm_managers
@@ -69,9 +67,7 @@ def test_a_server_without_a_tokenizer_is_not_asked(monkeypatch: pytest.MonkeyPat
     assert _processor(None).tokenizer is None
 
 
-def test_what_is_read_is_kept_for_the_requests(
-    monkeypatch: pytest.MonkeyPatch, tokenizer: object
-) -> None:
+def test_what_is_read_is_kept_for_the_requests(monkeypatch: Any, tokenizer: object) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, "hermes_enforced")
     _processor(tokenizer)
     table = runtime.table_for(tokenizer)
@@ -82,20 +78,17 @@ def test_what_is_read_is_kept_for_the_requests(
 
 @pytest.mark.parametrize("parser", ["kimi_k2_enforced", "kimi_k2"])
 def test_documents_that_are_not_there_are_named_before_an_engine_is_started(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, parser: str
+    monkeypatch: Any, tmp_path: Path, parser: str, use: Any
 ) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
     missing = str(tmp_path / "nope")
-    chosen = settings.read({"ENFORCER_DOCUMENTS": missing})
-    monkeypatch.setattr(settings, "current", lambda: chosen)
+    use(documents=missing)
     monkeypatch.setattr(runtime, "documents", cache(runtime.documents.__wrapped__))
     with pytest.raises(ConfigurationError, match=f"^ENFORCER_DOCUMENTS: .*{missing}"):
         _processor(None)
 
 
-def test_only_a_vocabulary_that_does_not_fit_is_laid_on_the_parser(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_a_vocabulary_that_does_not_fit_is_laid_on_the_parser(monkeypatch: Any) -> None:
     other, own = ConfigurationError("a setting"), InvalidVocabulary("no such token")
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
     assert served_model.blamed(other) is other
@@ -104,19 +97,20 @@ def test_only_a_vocabulary_that_does_not_fit_is_laid_on_the_parser(
     assert served_model.blamed(own) is own
 
 
+WRONG = ("--tool-call-parser", "mistral_enforced")
+PARSER = ("--tool-call-parser", "kimi_k2_enforced")
+
+
 @pytest.mark.vllm
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "said"),
     [
         (
-            ("--enable-auto-tool-choice", "--tool-call-parser", "mistral_enforced"),
+            ("--enable-auto-tool-choice", *WRONG),
             "InvalidVocabulary: --tool-call-parser mistral_enforced is for models of the format ",
         ),
-        (
-            ("--tool-call-parser", "kimi_k2_enforced"),
-            "ConfigurationError: --tool-call-parser kimi_k2_enforced needs --enable-auto-tool-choi",
-        ),
+        (PARSER, f"ConfigurationError: {' '.join(PARSER)} needs --enable-auto-tool-choi"),
     ],
 )
 def test_a_real_server_ends_before_it_starts_an_engine(

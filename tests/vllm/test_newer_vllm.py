@@ -27,20 +27,13 @@ def test_it_leaves_random_weights_only_declared_and_valid_calls(version: str) ->
     except (subprocess.CalledProcessError, OSError) as error:
         pytest.skip(f"the wheel of vLLM {version} cannot be had here: {error}")
     environment = newer_vllm.environment(root) | {"LIVE_REQUESTS": "60"}
-    told = subprocess.run(
-        [sys.executable, "-c", "import vllm; print(vllm.__version__)"],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert told.stdout.split() == [version]
-    served = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", str(SERVED)],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+
+    def python(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, *words]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    told = python("-c", "import vllm; print(vllm.__version__)")
+    assert told.stdout.split() == [version], told.stderr
+    served = python("-m", "pytest", "-p", "no:cacheprovider", str(SERVED))
     assert served.returncode == 0, served.stdout[-8000:]
     assert "2 passed" in served.stdout

@@ -43,19 +43,11 @@ def test_chat_and_generate() -> None:
     body = modes.body("required", "-", stream=False)
     names = {tool["function"]["name"] for tool in body["tools"]}
     arguments = [str(TINY), json.dumps(body["tools"]), json.dumps(body["messages"])]
-    environment = {
-        **os.environ,
-        "VLLM_ENABLE_V1_MULTIPROCESSING": "0",
-        "VLLM_PLUGINS": "enforcer",
-        "VLLM_CPU_KVCACHE_SPACE": "1",
-        "HF_HUB_OFFLINE": "1",
-    }
+    command = [sys.executable, "-c", SCRIPT, *arguments]
+    own = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_PLUGINS": "enforcer"}
+    own |= {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *arguments],
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
+        command, env={**os.environ, **own}, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-3000:]
     e = reader(TINY)

@@ -4,65 +4,45 @@ from __future__ import annotations
 
 import asyncio
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
-from vllm.engine.arg_utils import EngineArgs
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.models.serving import OpenAIModelRegistry
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.entrypoints.serve.tokenize.protocol import TokenizeChatRequest
 from vllm.entrypoints.serve.tokenize.serving import ServingTokenization
-from vllm.renderers import renderer_from_config
-from vllm.renderers.online_renderer import OnlineRenderer
 
-from enforcer.vllm.replies.tool_parser import EnforcedParser
-from tests.spec_cases import carried
-from tests.vllm_servers import TINY
-
-if TYPE_CHECKING:
-    from enforcer.request.spec import Spec
+from tests.spec_cases import carried as spec
+from tests.vllm.way_in import USER, Server
 
 pytestmark = pytest.mark.usefixtures("installed")
 
-USER = {"role": "user", "content": "Where is it warm?"}
 SCHEMA = {"type": "object", "properties": {"city": {"type": "string"}}}
 LOOK = {"name": "look", "description": "Look it up.", "parameters": SCHEMA}
 
 
 @pytest.fixture(scope="module")
-def renderer() -> OnlineRenderer:
+def renderer() -> Any:
     """vLLM's renderer for the tiny model, with our parser."""
-    config = EngineArgs(model=str(TINY), max_model_len=512).create_engine_config()
-    made = OnlineRenderer(
-        config.model_config,
-        renderer_from_config(config),
-        request_logger=None,
-        chat_template=None,
-        chat_template_content_format="auto",
-    )
-    made.parser = EnforcedParser
-    return made
+    return Server(None).renderer
 
 
-def chat(renderer: OnlineRenderer, *messages: Any, **more: Any) -> tuple[list[int], Any]:
+def chat(renderer: Any, *messages: Any, **more: Any) -> tuple[list[int], Any]:
     """Render a chat request; return the prompt's token ids and the request as it is then."""
     request = ChatCompletionRequest(model="m", messages=list(messages), **more)
     _, (prompt,) = asyncio.run(renderer.render_chat(request))
     return prompt["prompt_token_ids"], request
 
 
-def responses(renderer: OnlineRenderer, *items: Any, **more: Any) -> tuple[list[int], Any]:
+def responses(renderer: Any, *items: Any, **more: Any) -> tuple[list[int], Any]:
     """Do the same with a request of the Responses API."""
     request = ResponsesRequest(input=list(items), **more)
     found = asyncio.run(renderer.render_responses(request))
     return found.engine_input["prompt_token_ids"], request
 
 
-def tokenized(renderer: OnlineRenderer, *messages: Any, **more: Any) -> list[int]:
+def tokenized(renderer: Any, *messages: Any, **more: Any) -> list[int]:
     """Return the token ids that `/tokenize` answers with."""
     models = OpenAIModelRegistry(renderer.model_config, [])
     serving = ServingTokenization(
@@ -71,11 +51,6 @@ def tokenized(renderer: OnlineRenderer, *messages: Any, **more: Any) -> list[int
     request = TokenizeChatRequest(messages=list(messages), **more)
     answer = asyncio.run(serving.create_tokenize(request, SimpleNamespace(headers={})))
     return list(answer.tokens)
-
-
-def spec(request: Any) -> Spec:
-    """Read the spec that a rendered request carries."""
-    return carried(request)
 
 
 def nested(**more: Any) -> dict[str, Any]:
@@ -91,7 +66,7 @@ def flat(**more: Any) -> dict[str, Any]:
     ("render", "tool"), [(chat, nested), (responses, flat)], ids=["chat", "responses"]
 )
 def test_strict_of_a_tool_is_not_in_the_prompt(
-    renderer: OnlineRenderer, render: Any, tool: Any, strict: bool
+    renderer: Any, render: Any, tool: Any, strict: bool
 ) -> None:
     with_it, request = render(renderer, USER, tools=[tool(strict=strict)])
     without, _ = render(renderer, USER, tools=[tool()])
@@ -100,14 +75,12 @@ def test_strict_of_a_tool_is_not_in_the_prompt(
     assert spec(request).toolset.tools.keys() == {"look"}
 
 
-def test_nor_is_it_in_what_tokenize_shows(renderer: OnlineRenderer) -> None:
+def test_nor_is_it_in_what_tokenize_shows(renderer: Any) -> None:
     prompt, _ = chat(renderer, USER, tools=[nested()])
     assert tokenized(renderer, USER, tools=[nested(strict=True)]) == prompt
 
 
-def test_nor_is_that_of_a_tool_that_a_message_declares(
-    renderer: OnlineRenderer, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nor_is_that_of_a_tool_that_a_message_declares(renderer: Any, monkeypatch: Any) -> None:
     shows = "{% for m in messages if m.role == 'developer' %}{{ m.tools | tojson }}{% endfor %}"
     monkeypatch.setattr(renderer, "chat_template", shows)
     declares = {"role": "developer", "content": "x"}
@@ -126,7 +99,7 @@ def asks(*names: str, content: str | None = None) -> dict[str, Any]:
     return {"role": "assistant", "content": content, "tool_calls": calls}
 
 
-def test_tokenize_shows_the_ids_of_calls_that_the_model_is_shown(renderer: OnlineRenderer) -> None:
+def test_tokenize_shows_the_ids_of_calls_that_the_model_is_shown(renderer: Any) -> None:
     answer = {"role": "tool", "tool_call_id": "call_0", "content": "21"}
     dialog = (USER, asks("look"), answer)
     prompt, _ = chat(renderer, *dialog, tools=[nested()])
@@ -136,7 +109,7 @@ def test_tokenize_shows_the_ids_of_calls_that_the_model_is_shown(renderer: Onlin
 
 @pytest.mark.parametrize("continues", [True, False])
 def test_calls_behind_a_content_that_is_continued_are_not_counted(
-    renderer: OnlineRenderer, continues: bool
+    renderer: Any, continues: bool
 ) -> None:
     prompt, request = chat(
         renderer,

@@ -10,14 +10,13 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 
 from bench.demo.servers import MODEL_NAME
 from bench.matrix import workload
 from bench.matrix.routes import Client, Route
 from enforcer.judging.judge import judge
-from tests.vllm_servers import reader
+from tests.vllm_servers import post, reader
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,37 +37,22 @@ def test_concurrent_requests_leave_only_declared_and_valid_calls(
         body["vllm_xargs"] = {"enforcer": "finish"}
     client = Client(random_server.url, MODEL_NAME, reader(random_folder))
     replies = asyncio.run(client.send_all([(Route.CHAT, body) for body in bodies], concurrency=32))
-    wrong = [
-        (body, reply, finding)
-        for body, reply in zip(bodies, replies, strict=True)
-        for finding in judge(body, reply).findings
-    ]
-    assert not wrong
+    assert not [pair for pair in zip(bodies, replies, strict=True) if judge(*pair).findings]
     # The test would say nothing if hardly any call were completed.
-    assert (
-        sum(reply.finish_reason != "length" and bool(reply.calls) for reply in replies)
-        > REQUESTS // 20
-    )
+    whole = [reply for reply in replies if reply.finish_reason != "length" and reply.calls]
+    assert len(whole) > REQUESTS // 20
 
 
 def test_flags_of_the_server_hold_for_texts_that_are_json(random_server: Server) -> None:
     properties = {name: {"enum": [True, None, 8]} for name in ("on", "lvl")}
     schema = {"type": "object", "properties": properties, "required": ["on"]}
     nested = {"type": "array", "items": schema, "minItems": 4, "maxItems": 4}
-    formats: tuple[dict[str, Any], ...] = (
-        {
-            "response_format": {
-                "type": "json_schema",
-                "json_schema": {"name": "n", "schema": nested},
-            }
-        },
-        {"structured_outputs": {"json": nested}},
-    )
+    in_json = {"type": "json_schema", "json_schema": {"name": "n", "schema": nested}}
+    formats: Any = ({"response_format": in_json}, {"structured_outputs": {"json": nested}})
     for seed, wanted in enumerate(formats * 4):
         body = {"messages": [{"role": "user", "content": "Go"}], "temperature": 1.5, "seed": seed}
-        own = {"model": MODEL_NAME, "max_tokens": 400, "vllm_xargs": {"enforcer": "open"}}
-        route = f"{random_server.url}/v1/chat/completions"
-        answer = httpx.post(route, json={**body, **own, **wanted}, timeout=300)
+        own = {"max_tokens": 400, "vllm_xargs": {"enforcer": "open"}}
+        answer = post(random_server, {**body, **own, **wanted})
         text = answer.json()["choices"][0]["message"]["content"]
         assert len(found := json.loads(text)) == 4
         assert all(each.keys() <= properties.keys() for each in found)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import json
 from contextvars import Context
-from functools import partial
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import httpx
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 
-from bench.demo.servers import ENFORCED, MODEL_NAME
+from bench.demo.servers import ENFORCED
 from enforcer.cache import Cache
 from enforcer.client.body import Route
 from enforcer.judging.replies import ChatReply
@@ -23,12 +20,11 @@ from enforcer.request import carrier, spec_text
 from enforcer.tools.doctor import CheckStatus, answers, probes
 from enforcer.tools.doctor import server as doctor
 from enforcer.tools.verify.client import Endpoint
-from enforcer.vllm.config import settings
 from enforcer.vllm.intake import frontend
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
 from tests.spec_cases import carried
-from tests.vllm_servers import TINY, reader, serving
+from tests.vllm_servers import TINY, post, reader, serving
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,24 +33,14 @@ if TYPE_CHECKING:
 
 
 def _object(**properties: Any) -> dict[str, Any]:
-    required = list(properties)
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
+    own = {"properties": properties, "required": list(properties)}
+    return {"type": "object", **own, "additionalProperties": False}
 
 
 EXACT = _object(city={"enum": ["Paris", "Rome"]})
-RELAXED = _object(
-    tags={
-        "type": "array",
-        "items": {"type": "number"},
-        "contains": {"const": 1},
-        "uniqueItems": True,
-    }
-)
+# In the order in which the model is shown it: its greedy replies are counted below.
+ONE = {"type": "array", "items": {"type": "number"}, "contains": {"const": 1}}
+RELAXED = _object(tags={**ONE, "uniqueItems": True})
 # None of these has a superset to enforce: no schema, nothing that fits, a loop of references.
 HOPELESS = {
     "wrong": {"type": "object", "properties": {"n": {"type": "float"}}},
@@ -73,30 +59,31 @@ def _tools(*names: str) -> list[dict[str, Any]]:
     ]
 
 
-def _let_in(
-    monkeypatch: pytest.MonkeyPatch, tools: list[dict[str, Any]], **environment: Any
-) -> Spec:
-    """Give the spec as the engine gets it, from a request that any route may have brought."""
-    monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
-    tag = carrier.structural_tag(spec_text.write(tools, "auto", None, 0))
-    params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
+def _validated(params: SamplingParams) -> SamplingParams:
     frontend.validate_structured_outputs(lambda *_: None, params, None, None, None)
-    return carried(params)
+    return params
+
+
+def _params(tag: str) -> SamplingParams:
+    return SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
+
+
+def _let_in(tools: list[dict[str, Any]]) -> Spec:
+    """Give the spec as the engine gets it, from a request that any route may have brought."""
+    tag = carrier.structural_tag(spec_text.write(tools, "auto", None, 0))
+    return carried(_validated(_params(tag)))
 
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
-    seen = []
-    monkeypatch.setattr(
-        metrics, "relaxed", lambda how, problem: seen.append((how.value, problem.path))
-    )
+    seen: list[Any] = []
+    monkeypatch.setattr(metrics, "relaxed", lambda how, of: seen.append((how.value, of.path)))
     return seen
 
 
-def test_isolating_keeps_the_other_tools_exact(
-    monkeypatch: pytest.MonkeyPatch, counted: list[Any]
-) -> None:
-    spec = _let_in(monkeypatch, _tools(*TOOLS), ENFORCER_ON_UNSUPPORTED="isolate")
+def test_isolating_keeps_the_other_tools_exact(use: Any, counted: list[Any]) -> None:
+    use(on_unsupported="isolate")
+    spec = _let_in(_tools(*TOOLS))
     schemas = {name: json.loads(tool.schema) for name, tool in spec.toolset.tools.items()}
     assert schemas == {"exact": EXACT, "relaxed": RELAXED, **{name: {} for name in HOPELESS}}
     assert sorted(counted) == [
@@ -108,19 +95,21 @@ def test_isolating_keeps_the_other_tools_exact(
 
 
 def test_what_is_not_exact_is_told_once_with_its_tool_and_its_first_request(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: Any, use: Any, lines: Any
 ) -> None:
     cache = Cache(1 << 20)
     monkeypatch.setattr(runtime, "kept", lambda: cache)  # where nothing is known yet
 
     def let_in(request_id: str) -> None:
         request_context.known_as(request_id)
-        _let_in(monkeypatch, _tools(*TOOLS), ENFORCER_ON_UNSUPPORTED="isolate")
-        _let_in(monkeypatch, _tools("relaxed"), ENFORCER_ON_UNSUPPORTED="relax")
+        use(on_unsupported="isolate")
+        _let_in(_tools(*TOOLS))
+        use(on_unsupported="relax")
+        _let_in(_tools("relaxed"))
 
     for request_id in ("cmpl-1", "cmpl-2"):
         Context().run(let_in, request_id)
-    said = [r.getMessage() for r in caplog.records if "schema not exact" in r.getMessage()]
+    said = [line for line in lines() if "schema not exact" in line]
     assert [(line.split(" path=")[0], line.split(" request=")[1]) for line in said] == [
         (f'enforcer: schema not exact enforced="{how}" error="{error}"', f'"cmpl-1" tool="{tool}"')
         for how, error, tool in (
@@ -138,55 +127,48 @@ def test_what_is_not_exact_is_told_once_with_its_tool_and_its_first_request(
     [("refuse", "ok", "path"), ("relax", "note", "relaxed"), ("isolate", "note", "isolated")],
 )
 def test_the_doctor_tells_the_mode_and_nothing_is_counted(
-    monkeypatch: pytest.MonkeyPatch, counted: list[Any], word: str, status: str, said: str
+    monkeypatch: Any, use: Any, counted: list[Any], *, word: str, status: str, said: str
 ) -> None:
     """Whoever waits until nothing is relaxed any more would wait for the doctor's own probes."""
-    logged: list[Any] = []
-    monkeypatch.setattr(metrics, "log_relaxed", lambda *of, **_: logged.append(of))
-    environment = {"ENFORCER_ON_UNSUPPORTED": word}
-    monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
+    monkeypatch.setattr(metrics, "log_relaxed", logged := Mock())
+    use(on_unsupported=word)
     replies = []
     request_context.read_header({})  # whatever came by another route before
     for make in (probes.unenforceable, probes.impossible):
         body = probes.asking(probes.never_served(make("toy")), Route.PLUGIN)
-        tag = body["structured_outputs"]["structural_tag"]
-        params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
         with pytest.raises(VLLMValidationError) as caught:
-            frontend.validate_structured_outputs(lambda *_: None, params, None, None, None)
+            _validated(_params(body["structured_outputs"]["structural_tag"]))
         replies.append(ChatReply(400, str(caught.value)))
     check = answers.refuses(*replies)
     assert check.status.value == status
     assert said in check.found
-    assert counted == logged == []
+    assert counted == logged.mock_calls == []
 
 
 @pytest.mark.parametrize(("word", "good"), [("refuse", ["exact"]), ("relax", ["exact", "relaxed"])])
 def test_the_other_choices_refuse_what_they_always_did(
-    monkeypatch: pytest.MonkeyPatch, counted: list[Any], word: str, good: list[str]
+    use: Any, counted: list[Any], word: str, good: list[str]
 ) -> None:
+    use(on_unsupported=word)
     for name in TOOLS:
         if name in good:
-            _let_in(monkeypatch, _tools(name), ENFORCER_ON_UNSUPPORTED=word)
+            _let_in(_tools(name))
         else:
             with pytest.raises(VLLMValidationError, match="tools"):
-                _let_in(monkeypatch, _tools("exact", name), ENFORCER_ON_UNSUPPORTED=word)
+                _let_in(_tools("exact", name))
     assert {how for how, _ in counted} <= {"relaxed"}
 
 
 IN_TIME = {"ENFORCER_FINISH_WITHIN_BUDGET": "on"}
 
 
-def test_a_format_is_not_isolated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        settings, "current", lambda: settings.read({"ENFORCER_ON_UNSUPPORTED": "isolate"})
-    )
+def test_a_format_is_not_isolated(use: Any) -> None:
+    use(on_unsupported="isolate")
     wanted = {"type": "json_schema", "json_schema": {"schema": HOPELESS["loop"]}}
-    tag = carrier.structural_tag(spec_text.write([], None, None, 0, wanted))
-    params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag))
-    validate = partial(frontend.validate_structured_outputs, lambda *_: None)
+    params = _params(carrier.structural_tag(spec_text.write([], None, None, 0, wanted)))
     with pytest.raises(VLLMValidationError, match=r"\$\.response_format\.json_schema"):
         # A request's own: what the last test's request was like is not known here.
-        Context().run(validate, params, None, None, None)
+        Context().run(_validated, params)
 
 
 @pytest.mark.vllm
@@ -194,19 +176,13 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
     environment = {"ENFORCER_ON_UNSUPPORTED": "isolate", "ENFORCER_ALLOW_CLIENT": "off", **IN_TIME}
     log = tmp_path / "server.log"
     with serving(TINY, ENFORCED, log, **environment) as server:
-        body = {
-            "model": MODEL_NAME,
-            "messages": [{"role": "user", "content": "Where?"}],
-            "tools": _tools(*ALL),
-            "max_tokens": 100,
-            "temperature": 0,
-        }
+        before: list[Any] = [{"role": "user", "content": "Where?"}]
+        body = {"messages": before, "tools": _tools(*ALL), "max_tokens": 100}
         for name, schema in ALL.items():
-            sent = body | {"tool_choice": {"type": "function", "function": {"name": name}}}
-            answer = httpx.post(f"{server.url}/v1/chat/completions", json=sent, timeout=120)
+            named = {"type": "function", "function": {"name": name}}
+            answer = post(server, body | {"tool_choice": named})
             assert answer.status_code == 200, answer.text
-            choice = answer.json()["choices"][0]
-            calls = choice["message"].get("tool_calls") or ()
+            calls = answer.json()["choices"][0]["message"].get("tool_calls") or ()
             assert calls  # each ends in time
             for call in calls:
                 arguments = json.loads(call["function"]["arguments"])
@@ -214,29 +190,19 @@ def test_over_http_a_server_that_isolates_takes_every_tool_list(tmp_path: Path) 
                 if schema in (UNIQUE, BOTH):
                     assert len(set(arguments["tags"])) == len(arguments["tags"])
                 assert schema is not EXACT or arguments["city"] in ("Paris", "Rome")
-        switch = {"vllm_xargs": {"enforcer": "off"}, "request_id": "off-1"}
-        off = body | switch | {"tools": _tools(*TOOLS)}
-        from_a_proxy = {"X-Request-Id": "proxy-9"}
-        for headers in ({}, from_a_proxy):
-            url = f"{server.url}/v1/chat/completions"
-            answer = httpx.post(url, json=off, headers=headers, timeout=120)
-            assert answer.json()["id"] == f"chatcmpl-{'proxy-9' if headers else 'off-1'}"
+        off: dict[str, Any] = body | {"vllm_xargs": {"enforcer": "off"}, "tools": _tools(*TOOLS)}
+        for headers, name in (({}, "off-1"), ({"X-Request-Id": "proxy-9"}, "proxy-9")):
+            answer = post(server, off | {"request_id": "off-1"}, headers=headers)
+            assert answer.json()["id"] == f"chatcmpl-{name}"
         # A call that no mask let through: the prompt has begun it, and its next marker is forced.
         marker = reader(TINY).table.vocabulary.control("<|tool_call_argument_begin|>")
         begun = "<|tool_calls_section_begin|><|tool_call_begin|>functions.evil:0"
-        before: Any = body["messages"]
+        dialog = [*before, {"role": "assistant", "content": begun}]
+        goes_on = {"add_generation_prompt": False, "continue_final_message": True}
+        forced = off | goes_on | {"logit_bias": {str(marker): 100}, "max_tokens": 2}
         for stream in (False, True):
-            sent = off | {
-                "messages": [*before, {"role": "assistant", "content": begun}],
-                "request_id": f"off-{stream}",
-                "logit_bias": {str(marker): 100},
-                "max_tokens": 2,
-                "stream": stream,
-                "add_generation_prompt": False,
-                "continue_final_message": True,
-            }
-            answer = httpx.post(f"{server.url}/v1/chat/completions", json=sent, timeout=120)
-            answer.raise_for_status()
+            own = {"messages": dialog, "request_id": f"off-{stream}", "stream": stream}
+            answer = post(server, forced | own).raise_for_status()
             assert "evil" not in answer.text
         seen = httpx.get(f"{server.url}/metrics", timeout=60).text
         for line in (

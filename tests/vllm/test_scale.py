@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from bench.matrix import cells
 from bench.scale import __main__ as scale
 from bench.scale import ray_head
@@ -30,21 +28,20 @@ pytestmark = [
     pytest.mark.skipif(_missing is not None, reason=f"no namespaces can be made here: {_missing}"),
 ]
 
+
+def _parts(front: int, engine: int, worker: int) -> dict[str, int]:
+    return {"front": front, "engine": engine, "worker": worker}
+
+
 # The processes with the plugin on the node that replies, and on the other one, if it shows them.
 PROCESSES: dict[str, tuple[dict[str, int], dict[str, int]]] = {
-    "tensor-parallel": ({"front": 1, "engine": 1, "worker": 2}, {}),
-    "data-parallel": ({"front": 3, "engine": 2, "worker": 0}, {}),
-    "nodes": (
-        {"front": 1, "engine": 1, "worker": 1},
-        {"front": 1, "engine": 0, "worker": 1},
-    ),
-    "data-parallel-nodes": (
-        {"front": 3, "engine": 1, "worker": 0},
-        {"front": 1, "engine": 1, "worker": 0},
-    ),
-    "prompts-apart": ({"front": 1, "engine": 1, "worker": 0}, {}),
-    "ray": ({"front": 1, "engine": 1, "worker": 2}, {}),
-    "ray-data-parallel": ({"front": 3, "engine": 2, "worker": 0}, {}),
+    "tensor-parallel": (_parts(1, 1, 2), {}),
+    "data-parallel": (_parts(3, 2, 0), {}),
+    "nodes": (_parts(1, 1, 1), _parts(1, 0, 1)),
+    "data-parallel-nodes": (_parts(3, 1, 0), _parts(1, 1, 0)),
+    "prompts-apart": (_parts(1, 1, 0), {}),
+    "ray": (_parts(1, 1, 2), {}),
+    "ray-data-parallel": (_parts(3, 2, 0), {}),
 }
 
 
@@ -111,9 +108,7 @@ def test_no_folder_stays_behind(report: dict[str, Any]) -> None:
         assert report["left"] == []
 
 
-def test_a_prompt_that_another_server_has_read_is_taken_from_there(
-    report: dict[str, Any],
-) -> None:
+def test_a_prompt_that_another_server_has_read_is_taken_from_there(report: dict[str, Any]) -> None:
     hits = sampled(report["metrics"][0], "vllm:external_prefix_cache_hits_total")
     assert (hits > 0) is WAYS[report["way"]].is_split
 

@@ -21,7 +21,7 @@ from enforcer.tools.verify import client
 from enforcer.turn import dialects
 from enforcer.vllm.observe.metric_defs import Change, Judged
 from tests.checking_cases import slow
-from tests.vllm_servers import TINY, sampled, serving
+from tests.vllm_servers import TINY, post, sampled, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -70,19 +70,15 @@ class Counts:
 
     def _now(self) -> Counter[str]:
         text = httpx.get(f"{self._url}/metrics/", timeout=60).text
-        name = "enforcer_shadow_replies_total"
-        found = Counter(
-            {each.value: int(sampled(text, name, outcome=each.value)) for each in Judged}
-        )
+
+        def read(name: str, **labels: str) -> int:
+            return int(sampled(text, f"enforcer_shadow_{name}_total", **labels))
+
+        found = Counter({each.value: read("replies", outcome=each.value) for each in Judged})
         for kind in Change:
-            is_of = {"kind": kind.value}
-            found[f"would {kind.value}"] = int(
-                sampled(text, "enforcer_shadow_would_change_total", **is_of)
-            )
-            found[f"tools {kind.value}"] = int(
-                sampled(text, "enforcer_shadow_tools_total", **is_of)
-            )
-        found["dropped"] = int(sampled(text, "enforcer_shadow_dropped_total"))
+            found[f"would {kind.value}"] = read("would_change", kind=kind.value)
+            found[f"tools {kind.value}"] = read("tools", kind=kind.value)
+        found["dropped"] = read("dropped")
         return found
 
     def after(self, replies: int) -> Counter[str]:
@@ -126,9 +122,11 @@ def test_replies_are_vllm_s_own_and_the_counts_are_the_judge_s(
         assert told[f"tools {kind.value}"] == len(named)
 
 
+HI = {"messages": [{"role": "user", "content": "Hi"}]}
+
+
 def ask(server: Server, **fields: Any) -> httpx.Response:
-    sent = {"model": MODEL_NAME, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 8}
-    return httpx.post(f"{server.url}/v1/chat/completions", json=sent | fields, timeout=300)
+    return post(server, {**HI, "temperature": None, "max_tokens": 8, **fields})
 
 
 @pytest.mark.parametrize("stream", [False, True])
@@ -139,10 +137,9 @@ def test_each_choice_counts(server: Server, counts: Counts, *, stream: bool) -> 
 
 
 def test_a_stream_that_its_client_leaves_is_cancelled(server: Server, counts: Counts) -> None:
-    body = {"model": MODEL_NAME, "messages": [{"role": "user", "content": "Hi"}], "stream": True}
-    more = {"max_tokens": 3000, "ignore_eos": True}
+    body = {"model": MODEL_NAME, **HI, "stream": True, "max_tokens": 3000, "ignore_eos": True}
     url = f"{server.url}/v1/chat/completions"
-    with httpx.stream("POST", url, json=body | more, timeout=300) as answer:
+    with httpx.stream("POST", url, json=body, timeout=300) as answer:
         next(answer.iter_lines())
     assert counts.after(1) == {"cancelled": 1}
 
@@ -180,13 +177,8 @@ def test_what_vllm_refuses_is_no_change(server: Server, counts: Counts) -> None:
 
 @pytest.mark.parametrize("route", ["chat/completions", "completions"])
 def test_a_spec_is_refused_by_name(server: Server, route: str) -> None:
-    prompt = (
-        {"prompt": "Hi"}
-        if route == "completions"
-        else {"messages": [{"role": "user", "content": "Hi"}]}
-    )
-    sent = {"model": MODEL_NAME, "max_tokens": 4, **prompt, **enforcer.extra_body([GET])}
-    answer = httpx.post(f"{server.url}/v1/{route}", json=sent, timeout=300)
+    prompt = {"prompt": "Hi"} if route == "completions" else HI
+    answer = post(server, {**prompt, **enforcer.extra_body([GET])}, f"/v1/{route}")
     assert answer.status_code == 400
     assert "ENFORCER_SHADOW=on" in answer.text
 

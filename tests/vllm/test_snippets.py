@@ -7,7 +7,7 @@ import os
 import re
 import subprocess
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import httpx
 import pytest
@@ -46,9 +46,7 @@ def test_the_python_of_a_page_runs(page: str, tmp_path: Path, tiny_server: Serve
         ("vllm_offline", None, []),
     ],
 )
-def test_an_example_runs(
-    name: str, server: str | None, given: list[str], request: pytest.FixtureRequest
-) -> None:
+def test_an_example_runs(name: str, server: str | None, given: list[str], request: Any) -> None:
     url = [] if server is None else [f"{request.getfixturevalue(server).url}/v1"]
     script = [sys.executable, str(FOLDER / f"{name}.py"), *url, *given]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
@@ -57,9 +55,7 @@ def test_an_example_runs(
     assert re.fullmatch(SAYS[name], done.stdout), done.stdout
 
 
-def test_the_first_server_and_its_first_request(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_first_server_and_its_first_request(tmp_path: Path, monkeypatch: Any) -> None:
     """What somebody who is new to it types: the command, then the request by curl."""
     page = ROOT / "docs/index.md"
     (command,) = [

@@ -6,29 +6,26 @@ They are prepared and read as on a server that enforces all; the others are vLLM
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
 import vllm
 
 import enforcer
-from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Server
+from bench.demo.servers import ENFORCED, FREE, Server
 from bench.matrix import modes
 from enforcer import Route
 from enforcer.judging.replies import whole
 from enforcer.tools.doctor import CheckStatus
 from enforcer.tools.doctor import server as doctor
 from enforcer.tools.verify.client import Endpoint
-from tests.vllm_servers import TINY, serving
+from tests.vllm_servers import TINY, post, sample, serving
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from httpx import Response
 
 pytestmark = pytest.mark.vllm
 
@@ -47,12 +44,9 @@ def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(log: Path) -> Iterator[Server]:
     # The first request of a test must find everything in place, whatever it asks for.
-    settings = {
-        "ENFORCER_PREAMBLE_IDS": "0",
-        "ENFORCER_FINISH_WITHIN_BUDGET": "on",
-        "VLLM_ENABLE_COHERE_API": "1",
-    }
-    with serving(TINY, replace(ENFORCED, flags=FREE.flags), log, **settings) as started:
+    own = {"ENFORCER_PREAMBLE_IDS": "0", "ENFORCER_FINISH_WITHIN_BUDGET": "on"}
+    own |= {"VLLM_ENABLE_COHERE_API": "1"}
+    with serving(TINY, replace(ENFORCED, flags=FREE.flags), log, **own) as started:
         yield started
 
 
@@ -60,11 +54,6 @@ def test_the_doctor_finds_such_a_server_well_but_on_request(server: Server) -> N
     checks = list(doctor.checks(Endpoint.at(server.url)))
     assert [check.found for check in checks if check.status is CheckStatus.BAD] == []
     assert any("only those that ask for it" in check.found for check in checks)
-
-
-def _post(server: Server, body: dict[str, Any], path: str = CHAT) -> Response:
-    sent = {"model": MODEL_NAME, "temperature": 0, "max_tokens": 160, **body}
-    return httpx.post(f"{server.url}{path}", json=sent, timeout=600)
 
 
 def body_of(path: str, tools: list[dict[str, Any]], choice: str, **more: Any) -> dict[str, Any]:
@@ -100,20 +89,15 @@ def tool(schema: dict[str, Any], name: str = "get") -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, "parameters": closed}}
 
 
-REFERS = tool(
-    {
-        "$defs": {"n": {"type": "integer", "enum": [3, 4]}},
-        "properties": {"n": {"$ref": "#/$defs/n"}, "t": {"const": True}},
-        "required": ["n", "t"],
-    }
-)
+COUNTS = {"properties": {"n": {"$ref": "#/$defs/n"}, "t": {"const": True}}, "required": ["n", "t"]}
+REFERS = tool({"$defs": {"n": {"type": "integer", "enum": [3, 4]}}, **COUNTS})
 
 
 @pytest.mark.parametrize("path", [*ROUTES, COHERE])
 def test_arguments_are_what_the_model_wrote(server: Server, path: str) -> None:
     """vLLM's own parsers make strings of what has no `type` beside it."""
     spec = enforcer.extra_body([REFERS], "required", messages=ASK)
-    answer = _post(server, body_of(path, [REFERS], "required") | spec, path)
+    answer = post(server, body_of(path, [REFERS], "required") | spec, path)
     (found,) = arguments_of(path, answer.json())
     assert found["n"] in (3, 4)
     assert found["t"] is True
@@ -123,7 +107,7 @@ def test_a_spec_for_the_logits_processor_is_refused_where_vllm_knows_no_xargs(
     server: Server,
 ) -> None:
     spec = enforcer.extra_body([REFERS], "required", messages=ASK, via=Route.LOGITS_PROCESSOR)
-    answer = _post(server, body_of(COHERE, [REFERS], "required") | spec, COHERE)
+    answer = post(server, body_of(COHERE, [REFERS], "required") | spec, COHERE)
     assert answer.status_code == 400
     assert "vllm_xargs" in answer.text
 
@@ -133,10 +117,10 @@ def test_a_tool_that_does_not_say_that_it_is_an_object_is_the_same(server: Serve
     bare = {"type": "function", "function": {"name": "get", "parameters": {"required": ["n"]}}}
     for path in ROUTES:
         spec = enforcer.extra_body([bare], "auto", messages=ASK)
-        assert _post(server, body_of(path, [bare], "auto") | spec, path).status_code == 200
+        assert post(server, body_of(path, [bare], "auto") | spec, path).status_code == 200
         function = {"name": "get", "parameters": {"required": ["m"]}}
         changed = [{"type": "function", "function": function}]
-        refused = _post(server, body_of(path, changed, "auto") | spec, path)
+        refused = post(server, body_of(path, changed, "auto") | spec, path)
         assert refused.status_code == 400
         assert "another tool 'get'" in refused.text
 
@@ -161,7 +145,7 @@ def test_a_spec_of_another_request_is_refused(
     server: Server, path: str, spec: tuple[list[dict[str, Any]], str], says: str, stream: bool
 ) -> None:
     own = enforcer.extra_body(spec[0], spec[1], messages=ASK)
-    answer = _post(server, body_of(path, STRICT, "required", stream=stream) | own, path)
+    answer = post(server, body_of(path, STRICT, "required", stream=stream) | own, path)
     assert answer.status_code == 400
     assert says in answer.text
 
@@ -170,14 +154,14 @@ def test_a_spec_of_another_request_is_refused(
 def test_errors_lead_into_the_body_that_was_sent(server: Server, path: str) -> None:
     bad = [tool({"properties": {"a": {"type": "string", "pattern": "(a|b)\\1"}}})]
     spec = enforcer.extra_body(bad, "auto", messages=ASK)
-    answer = _post(server, body_of(path, bad, "auto") | spec, path)
+    answer = post(server, body_of(path, bad, "auto") | spec, path)
     at = {CHAT: "function.parameters", RESPONSES: "parameters", MESSAGES: "input_schema"}[path]
     assert answer.status_code == 400
     assert f"$.tools[0].{at}.properties.a.pattern" in answer.text
     assert "backreferences" in answer.text
     spec = enforcer.extra_body(STRICT, "required", messages=ASK)
     limit = "max_output_tokens" if path == RESPONSES else "max_tokens"
-    answer = _post(server, body_of(path, STRICT, "required", **{limit: 5}) | spec, path)
+    answer = post(server, body_of(path, STRICT, "required", **{limit: 5}) | spec, path)
     assert answer.status_code == 400
     assert f"`$.{limit}`" in answer.text
 
@@ -186,19 +170,17 @@ def test_a_format_stands_beside_a_spec(server: Server) -> None:
     schema = {"type": "object", "properties": {"a": {"const": 1}}, "required": ["a"]}
     wanted = {"type": "json_schema", "json_schema": {"name": "x", "schema": schema}}
     spec = enforcer.extra_body(TOOLS, "none", messages=ASK, response_format=wanted)
-    answer = _post(server, body_of(CHAT, TOOLS, "none", response_format=wanted) | spec).json()
+    answer = post(server, body_of(CHAT, TOOLS, "none", response_format=wanted) | spec).json()
     assert json.loads(answer["choices"][0]["message"]["content"])["a"] == 1
 
 
 def test_the_index_goes_on_where_vllms_own_tag_would_take_the_specs_place(server: Server) -> None:
-    tools = [
-        {"type": "function", "function": {**tool["function"], "strict": True}} for tool in TOOLS
-    ]
+    tools = [{**tool, "function": {**tool["function"], "strict": True}} for tool in TOOLS]
     history = modes.body("auto", "-", stream=False)["messages"]
     for choice in ("auto", "required"):
         body = {"messages": history, "tools": tools, "tool_choice": choice, "temperature": 1}
         extra = enforcer.extra_body(tools, choice, messages=history)
-        replies = [whole(_post(server, body | extra).json()) for _ in range(10)]
+        replies = [whole(post(server, body | extra).json()) for _ in range(10)]
         for reply in replies:
             # The index continues the dialog's counter, which only our matcher knows.
             for at, call in enumerate(reply.calls, 1):
@@ -209,7 +191,7 @@ def test_the_index_goes_on_where_vllms_own_tag_would_take_the_specs_place(server
 def test_vllms_own_tag_is_enforced_as_well_or_refused(server: Server, log: Path) -> None:
     demanded = {"messages": ASK, "tools": [*TOOLS, TOOLS[0]], "tool_choice": "required"}
     for stream in (False, True):
-        twice = _post(server, demanded | {"stream": stream})
+        twice = post(server, demanded | {"stream": stream})
         assert "declared twice" in twice.text
         assert stream or twice.status_code == 400
     nothing = {"properties": {"n": {"enum": [1], "not": {"const": 1}}}, "required": ["n"]}
@@ -217,16 +199,11 @@ def test_vllms_own_tag_is_enforced_as_well_or_refused(server: Server, log: Path)
     empty = [{"type": "function", "function": function}]  # to vLLM, which has no `not`, it is 1
     # What an engine refuses is a 500 of vLLM 0.32, and a 400 from 0.33 on.
     status = 500 if vllm.__version__.startswith("0.32") else 400
-    assert _post(server, demanded | {"tools": empty}).status_code == status
+    assert post(server, demanded | {"tools": empty}).status_code == status
     told = log.read_text()
     assert told.count("enforcer: turn failed") == 1
     path = "$.tools[0].function.parameters.properties.n"
     assert 'turn failed reason="refused"' in told
     assert f'error="UnsatisfiableSchema" path="{path}" tool="a"' in told
-    metrics = httpx.get(f"{server.url}/metrics", timeout=60).text
-    assert re.search(
-        r'^enforcer_turns_failed_total{.*reason="refused".*} 1.0$', metrics, re.MULTILINE
-    )
-    assert not re.search(
-        r'^enforcer_turns_failed_total{.*reason="start".*} [^0]', metrics, re.MULTILINE
-    )
+    assert sample(server.url, "enforcer_turns_failed_total", reason="refused") == 1
+    assert sample(server.url, "enforcer_turns_failed_total", reason="start") == 0

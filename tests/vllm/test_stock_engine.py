@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -23,9 +24,10 @@ from enforcer.vllm.native.misreadings import ReadableMatcher
 from enforcer.vllm.observe import metrics
 from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import runtime
+from tests.spec_cases import named
 from tests.stock_tags import python_tag, tokenizer
-from tests.vllm_managers import ready, request
-from tests.vocabularies import write
+from tests.vllm_managers import OPENED, begin
+from tests.vocabularies import bits, write
 
 if TYPE_CHECKING:
     from enforcer.vocabulary import Vocabulary
@@ -34,18 +36,8 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("installed")]
 
 KIMI = dialects.load("kimi_k2")
-CASES = [
-    case
-    for case in map(
-        json.loads,
-        Path(__file__)
-        .with_name("native")
-        .joinpath("rust_tags.jsonl")
-        .read_text("utf-8")
-        .splitlines(),
-    )
-    if native_tags.concerns(case["tag"], KIMI)
-]
+LINES = (Path(__file__).parent / "native/rust_tags.jsonl").read_text("utf-8").splitlines()
+CASES = [case for case in map(json.loads, LINES) if native_tags.concerns(case["tag"], KIMI)]
 SECTION, SECTION_END = "<|tool_calls_section_begin|>", "<|tool_calls_section_end|>"
 EVIL = (
     f"{SECTION}<|tool_call_begin|>functions.evil:0<|tool_call_argument_begin|>{{}}"
@@ -54,19 +46,10 @@ EVIL = (
 # Some requests differ in nothing that their tags tell.
 DISTINCT = list({case["tag"]: case for case in CASES}.values())
 CALL = next(case["tag"] for case in CASES if case["body"].get("tool_choice") == "required")
-OPENED = "<|im_assistant|>assistant<|im_middle|>"
 
 
 def vocabulary() -> Vocabulary:
     return runtime.table_for(tokenizer()).vocabulary
-
-
-def begin(made: Any, tag: str, prompt: str = OPENED, **params: Any) -> Any:
-    one = request("r", write(vocabulary(), prompt), {"structural_tag": tag, "_backend": "xgrammar"})
-    for name, value in params.items():
-        setattr(one.sampling_params, name, value)
-    made.grammar_init(one)
-    return ready(one)
 
 
 def takes(grammar: Any, text: str) -> bool:
@@ -91,9 +74,7 @@ def test_calls_fit_what_the_tag_declares_and_continue_the_dialog_s_counter(made:
     assert not takes(grammar, "<|im_end|>")
 
 
-def test_tools_without_a_schema_in_their_tag_are_counted(
-    made: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_tools_without_a_schema_in_their_tag_are_counted(made: Any, monkeypatch: Any) -> None:
     found: list[str] = []
     monkeypatch.setattr(metrics, "relaxed", lambda how: found.append(how.value))
     begin(made, CALL)
@@ -128,20 +109,23 @@ def test_what_a_tag_refers_to_is_enforced(made: Any, monkeypatch: pytest.MonkeyP
     assert not takes(begin(made, tag), begun + '{"a":8}')
 
 
+@pytest.fixture
+def failed(monkeypatch: pytest.MonkeyPatch) -> list[Failure]:
+    found: list[Failure] = []
+    monkeypatch.setattr(metrics, "failed", lambda why, _, **__: found.append(why))
+    return found
+
+
 @pytest.mark.parametrize(
     "params",
     [
-        {"allowed_token_ids": [1]},
-        {"min_tokens": 3},
-        {"logit_bias": {1: float("-inf")}},
-        {"stop_token_ids": [1]},
+        *({"allowed_token_ids": [1]}, {"min_tokens": 3}),
+        *({"logit_bias": {1: float("-inf")}}, {"stop_token_ids": [1]}),
     ],
 )
 def test_options_that_do_not_go_with_calls_end_their_request(
-    made: Any, params: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    made: Any, params: dict[str, Any], failed: list[Failure]
 ) -> None:
-    failed: list[Failure] = []
-    monkeypatch.setattr(metrics, "failed", lambda why, _, **__: failed.append(why))
     with pytest.raises(VLLMValidationError):
         begin(made, CALL, **params)
     assert failed == [Failure.REFUSED]  # a client's doing, which alerts no operator
@@ -149,10 +133,8 @@ def test_options_that_do_not_go_with_calls_end_their_request(
 
 @pytest.mark.parametrize("own", [{"choice": [SECTION]}, {"regex": r"<\|tool_call_end\|>"}])
 def test_a_format_that_only_spells_a_marker_is_the_clients_doing(
-    made: Any, monkeypatch: pytest.MonkeyPatch, own: dict[str, Any]
+    made: Any, failed: list[Failure], own: dict[str, Any]
 ) -> None:
-    failed: list[Failure] = []
-    monkeypatch.setattr(metrics, "failed", lambda why, _, **__: failed.append(why))
     tool = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
     tag = python_tag({"tools": [tool], "structured_outputs": own}, "parameter")
     assert tag is not None
@@ -170,32 +152,21 @@ def test_stop_ids_that_end_the_turn_are_taken(made: Any) -> None:
     assert begin(made, CALL, stop_token_ids=[vocabulary().control("<|im_end|>")])
 
 
-class Backend:
-    """In the place of vLLM's backend."""
-
-    def __init__(self, *_: object, **__: object) -> None:
-        pass
-
-    def compile_grammar(self, _kind: Any, source: Any, stop_token_ids: Any = None) -> Any:  # noqa: ARG002
-        return source
-
-
 def test_a_tag_without_calls_is_vllm_s(made: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("vllm.v1.structured_output.XgrammarBackend", Backend)
+    backend = Mock()
+    monkeypatch.setattr("vllm.v1.structured_output.XgrammarBackend", backend)
     tag = '{"type": "structural_tag", "format": {"type": "const_string", "value": "abc"}}'
-    assert begin(made, tag) == tag
+    assert begin(made, tag) is backend.return_value.compile_grammar.return_value
+    assert backend.return_value.compile_grammar.call_args.args[1] == tag
 
 
 def stock_reply(text: str, body: dict[str, Any]) -> Any:
     """Read a whole reply as vLLM's Python front end does, from its text."""
     sent = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], **body}
     asked = ChatCompletionRequest.model_validate(sent)
+    parsers = {"tool_parser_name": "kimi_k2", "reasoning_parser_name": "kimi_k2"}
     parser_class = ParserManager.get_parser(
-        tool_parser_name="kimi_k2",
-        reasoning_parser_name="kimi_k2",
-        enable_auto_tools=True,
-        model_name="m",
-        tokenizer=tokenizer(),
+        **parsers, enable_auto_tools=True, model_name="m", tokenizer=tokenizer()
     )
     parser = parser_class(tokenizer(), asked.tools)
     _, content, calls = parser.parse(text, asked, enable_auto_tools=True)
@@ -203,7 +174,7 @@ def stock_reply(text: str, body: dict[str, Any]) -> Any:
     return ChatReply(200, "", "tool_calls" if listed else "stop", content or "", listed)
 
 
-def walk(grammar: Any, rng: Random, wild: int = 60, longest: int = 500) -> list[int]:
+def walk(grammar: Any, rng: Random, wild: int = 60, longest: int = 500) -> list[int] | None:
     """Sample a turn from the masks alone, wildly at first, then with its end in view."""
     known = vocabulary()
     ends = ("<|im_end|>", SECTION_END, "<|tool_call_end|>", "</think>")
@@ -216,8 +187,7 @@ def walk(grammar: Any, rng: Random, wild: int = 60, longest: int = 500) -> list[
     ids: list[int] = []
     while len(ids) < longest:
         grammar.fill_bitmask(mask, 0)
-        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
-        allowed = set(np.flatnonzero(bits).tolist())
+        allowed = bits(mask[0])
         controls = [token for token in sorted(allowed) if token in known.control_ids]
         token = rng.choice(controls if controls and rng.random() < 0.3 else sorted(allowed))
         if len(ids) >= begins and script:
@@ -237,16 +207,12 @@ def walk(grammar: Any, rng: Random, wild: int = 60, longest: int = 500) -> list[
 def test_vllm_s_own_parser_reads_only_declared_and_valid_calls_from_random_turns(
     made: Any, case: dict[str, Any]
 ) -> None:
-    body = {**case["body"], "messages": []}
-    body["parallel_tool_calls"] = body.get("parallel_tool_calls", True)
+    body = {"parallel_tool_calls": True, **case["body"], "messages": []}
     if case["level"] != "parameter":
-        tools = [
-            tool
-            if tool["function"].get("strict")
-            else {"type": "function", "function": {"name": tool["function"]["name"]}}
+        body["tools"] = [
+            tool if tool["function"].get("strict") else named(tool["function"]["name"])
             for tool in body["tools"]
         ]
-        body["tools"] = tools
     thinking = body.get("chat_template_kwargs", {}).get("thinking", False)
     body["chat_template_kwargs"] = {"thinking": thinking}
     ended = called = 0

@@ -10,9 +10,6 @@ import time
 from typing import Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 
 from bench.matrix import modes
@@ -49,9 +46,7 @@ WRITTEN = {
 
 
 @pytest.mark.parametrize("line", LINES[1:], ids=lambda line: line[10:40])
-def test_lines_of_the_log_are_as_the_code_writes_them(
-    line: str, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_lines_of_the_log_are_as_the_code_writes_them(line: str, caplog: Any) -> None:
     """Each is written again, of the values that it shows, by the function for its kind."""
     what = re.sub(_FIELD, "", line).removeprefix("enforcer: ")
     given = {name: json.loads(value) for name, value in _FIELD.findall(line)}

@@ -50,34 +50,42 @@ def _anthropic_tools(schemas: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
+def _openai(server: Server) -> Any:
+    return openai.OpenAI(base_url=f"{server.url}/v1", api_key="-", max_retries=0)
+
+
+def _anthropic_answer(server: Server, sent: dict[str, Any], *, stream: bool) -> Any:
+    messages = anthropic.Anthropic(base_url=server.url, api_key="-", max_retries=0).messages
+    if not stream:
+        return messages.create(**sent)
+    with messages.stream(**sent) as events:
+        return events.get_final_message()
+
+
 @pytest.mark.parametrize("stream", [False, True])
 def test_openai(tiny_server: Server, stream: bool) -> None:
     messages, tools, schemas = _request()
-    client = openai.OpenAI(base_url=f"{tiny_server.url}/v1", api_key="-", max_retries=0)
-    sent = {"model": MODEL_NAME, "tools": tools, "temperature": 0, "max_tokens": 200}
+    create = _openai(tiny_server).chat.completions
+    sent: Any = {"model": MODEL_NAME, "tools": tools, "temperature": 0, "max_tokens": 200}
+    first = {"messages": messages, "tool_choice": "required", **sent}
     if stream:
-        with client.chat.completions.stream(
-            messages=messages, tool_choice="required", **sent
-        ) as events:
+        with create.stream(**first) as events:
             choice = events.get_final_completion().choices[0]
     else:
-        answer = client.chat.completions.create(messages=messages, tool_choice="required", **sent)
-        choice = answer.choices[0]
+        choice = create.create(**first).choices[0]
     assert choice.finish_reason == "tool_calls"
     earlier = sum(len(message.get("tool_calls") or ()) for message in messages)
-    for at, call in enumerate(choice.message.tool_calls):
+    made = choice.message.tool_calls
+    for at, call in enumerate(made):
         assert call.id == f"functions.{call.function.name}:{earlier + at}"
-        parameters = schemas[call.function.name].get("parameters", {})
-        jsonschema.validate(json.loads(call.function.arguments), parameters)
+    _check_calls([(call.function.name, call.function.arguments) for call in made], schemas)
+    kept = {"role", "content", "tool_calls"}
     follow_up = [
         *messages,
-        choice.message.model_dump(exclude_none=True, include={"role", "content", "tool_calls"}),
-        *(
-            {"role": "tool", "tool_call_id": call.id, "content": "done"}
-            for call in choice.message.tool_calls
-        ),
+        choice.message.model_dump(exclude_none=True, include=kept),
+        *({"role": "tool", "tool_call_id": call.id, "content": "done"} for call in made),
     ]
-    last = client.chat.completions.create(messages=follow_up, tool_choice="none", **sent)
+    last = create.create(messages=follow_up, tool_choice="none", **sent)
     assert last.choices[0].finish_reason == "stop"
     assert last.choices[0].message.content
     assert not last.choices[0].message.tool_calls
@@ -86,41 +94,25 @@ def test_openai(tiny_server: Server, stream: bool) -> None:
 @pytest.mark.parametrize("stream", [False, True])
 def test_anthropic(tiny_server: Server, stream: bool) -> None:
     messages, _, schemas = _request()
-    messages = [{"role": m["role"], "content": m["content"]} for m in messages if m["content"]]
-    messages = [message for message in messages if message["role"] in ("user", "assistant")]
-    client = anthropic.Anthropic(base_url=tiny_server.url, api_key="-", max_retries=0)
-    sent: dict[str, Any] = {
-        "model": MODEL_NAME,
-        "max_tokens": 200,
-        "extra_body": {"temperature": 0},
-        "tools": _anthropic_tools(schemas),
-    }
-    choice: Any = {"type": "any"}
-    if stream:
-        with client.messages.stream(messages=messages, tool_choice=choice, **sent) as events:
-            answer = events.get_final_message()
-    else:
-        answer = client.messages.create(messages=messages, tool_choice=choice, **sent)
+    messages = [
+        {"role": m["role"], "content": m["content"]}
+        for m in messages
+        if m["content"] and m["role"] in ("user", "assistant")
+    ]
+    tools = _anthropic_tools(schemas)
+    sent: Any = {"model": MODEL_NAME, "max_tokens": 200, "tools": tools}
+    sent["extra_body"] = {"temperature": 0}
+    demanded = {"messages": messages, "tool_choice": {"type": "any"}, **sent}
+    answer = _anthropic_answer(tiny_server, demanded, stream=stream)
     assert answer.stop_reason == "tool_use"
     calls = [block for block in answer.content if block.type == "tool_use"]
     _check_calls([(call.name, json.dumps(call.input)) for call in calls], schemas)
-    results: list[Any] = [
-        {"type": "tool_result", "tool_use_id": call.id, "content": "done"} for call in calls
-    ]
-    said: list[Any] = [
-        block.model_dump(include={"type", "text", "id", "name", "input"}, exclude_none=True)
-        for block in answer.content
-    ]
-    dialog: list[Any] = [
-        *messages,
-        {"role": "assistant", "content": said},
-        {"role": "user", "content": results},
-    ]
-    last = client.messages.create(
-        messages=dialog,
-        tool_choice={"type": "none"},
-        **sent,
-    )
+    kept = {"type", "text", "id", "name", "input"}
+    said = [block.model_dump(include=kept, exclude_none=True) for block in answer.content]
+    results = [{"type": "tool_result", "tool_use_id": x.id, "content": "done"} for x in calls]
+    turns = [{"role": "assistant", "content": said}, {"role": "user", "content": results}]
+    free = {"messages": [*messages, *turns], "tool_choice": {"type": "none"}, **sent}
+    last = _anthropic_answer(tiny_server, free, stream=False)
     assert last.stop_reason == "end_turn"
     assert not [block for block in last.content if block.type == "tool_use"]
 
@@ -132,7 +124,7 @@ def test_openai_shows_whether_a_call_was_shortened(
     tiny_server: Server, stream: bool, choice: Any, most: int, is_shortened: bool
 ) -> None:
     messages, tools, schemas = _request()
-    client = openai.OpenAI(base_url=f"{tiny_server.url}/v1", api_key="-", max_retries=0)
+    client = _openai(tiny_server)
     sent: dict[str, Any] = {"messages": messages, "tools": tools, "tool_choice": choice}
     sent |= {"model": MODEL_NAME, "max_tokens": most, "extra_body": FINISH}
     if stream:
@@ -148,16 +140,14 @@ def test_openai_shows_whether_a_call_was_shortened(
     # A whole turn may have the token id there that ended it.
     assert (shown["stop_reason"] == "finish_within_budget") is is_shortened
     assert reply.finish_reason == "tool_calls"
-    _check_calls(
-        [(each.function.name, each.function.arguments) for each in reply.message.tool_calls],
-        schemas,
-    )
+    made = [(each.function.name, each.function.arguments) for each in reply.message.tool_calls]
+    _check_calls(made, schemas)
 
 
 @pytest.mark.parametrize("stream", [False, True])
 def test_openai_responses_take_a_shortened_call(tiny_server: Server, stream: bool) -> None:
     messages, _, schemas = _request()
-    client = openai.OpenAI(base_url=f"{tiny_server.url}/v1", api_key="-", max_retries=0)
+    client = _openai(tiny_server)
     tools = [{"type": "function", **function} for function in schemas.values()]
     sent: dict[str, Any] = {"input": messages, "tools": tools, "tool_choice": "required"}
     sent |= {"model": MODEL_NAME, "max_output_tokens": FEW, "extra_body": FINISH}
@@ -177,21 +167,11 @@ def test_openai_responses_take_a_shortened_call(tiny_server: Server, stream: boo
 @pytest.mark.parametrize("stream", [False, True])
 def test_anthropic_takes_a_shortened_call(tiny_server: Server, stream: bool) -> None:
     messages, _, schemas = _request()
-    client = anthropic.Anthropic(base_url=tiny_server.url, api_key="-", max_retries=0)
-    sent: dict[str, Any] = {
-        "model": MODEL_NAME,
-        "messages": messages,
-        "tools": _anthropic_tools(schemas),
-        "tool_choice": {"type": "any"},
-        "max_tokens": FEW,
-        "extra_body": FINISH,
-    }
+    tools = _anthropic_tools(schemas)
+    sent = {"messages": messages, "tools": tools, "tool_choice": {"type": "any"}}
+    sent |= {"model": MODEL_NAME, "max_tokens": FEW, "extra_body": FINISH}
     before = _shortened(tiny_server)
-    if stream:
-        with client.messages.stream(**sent) as events:
-            answer = events.get_final_message()
-    else:
-        answer = client.messages.create(**sent)
+    answer = _anthropic_answer(tiny_server, sent, stream=stream)
     assert _shortened(tiny_server) == before + 1
     assert answer.stop_reason == "tool_use"  # nothing shows that it was shortened
     assert answer.stop_sequence is None

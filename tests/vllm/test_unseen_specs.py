@@ -11,34 +11,30 @@ from vllm.exceptions import VLLMValidationError
 import enforcer
 from enforcer.errors import RequestError
 from enforcer.request import carrier
-from enforcer.vllm.config import settings
 from enforcer.vllm.intake import settling
 from enforcer.vllm.observe import metrics
 from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import runtime
 from tests.stock_tags import tokenizer
-from tests.vllm_managers import ready, request
+from tests.vllm_managers import OPENED, begin
 from tests.vocabularies import write
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("installed")]
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 TOOL = {"type": "function", "function": {"name": "get", "parameters": NUMBER}}
-SETTLED_BY_0_2_0 = {
-    "dialect": "kimi_k2",
-    "engine": "llguidance",
-    "options": {
-        "on_unsupported": "refuse",
-        "limits": {},
-        "conventions": {"formats": "enforce", "closed_objects": True, "integers": "value"},
-        "max_calls": 128,
-        "preamble_ids": 32,
-        "finish_within_budget": False,
-        "allow_empty_turns": False,
-    },
-    "as_text": False,
+CONVENTIONS_0_2_0 = {"formats": "enforce", "closed_objects": True, "integers": "value"}
+OPTIONS_0_2_0 = {
+    "on_unsupported": "refuse",
+    "limits": {},
+    "conventions": CONVENTIONS_0_2_0,
+    "max_calls": 128,
+    "preamble_ids": 32,
+    "finish_within_budget": False,
+    "allow_empty_turns": False,
 }
-OPENED = "<|im_assistant|>assistant<|im_middle|>"
+SETTLED_BY_0_2_0: dict[str, Any] = {"dialect": "kimi_k2", "engine": "llguidance"}
+SETTLED_BY_0_2_0 |= {"options": OPTIONS_0_2_0, "as_text": False}
 SECTION = "<|tool_calls_section_begin|><|tool_call_begin|>"
 
 
@@ -55,29 +51,22 @@ def _behind_rust(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def tag(*tools: dict[str, Any], **more: Any) -> str:
-    text: str = enforcer.extra_body(list(tools), "required", **more)["structured_outputs"][
-        "structural_tag"
-    ]
-    return text
+    extra = enforcer.extra_body(list(tools), "required", **more)
+    return str(extra["structured_outputs"]["structural_tag"])
 
 
-def begin(made: Any, text: str, prompt: str = OPENED, **params: Any) -> Any:
-    ids = write(runtime.table_for(tokenizer()).vocabulary, prompt)
-    one = request("r", ids, {"structural_tag": text, "_backend": "xgrammar"})
-    for name, value in params.items():
-        setattr(one.sampling_params, name, value)
-    made.grammar_init(one)
-    return ready(one)
+TEXT = str(carrier.from_structural_tag(tag(TOOL)))
+
+
+def settled() -> str:
+    """Write the tag of TOOL as a server of these settings does."""
+    return carrier.structural_tag(settling.admit(carrier.Carried(TEXT), tokenizer()).text)
 
 
 OPTIONS: list[dict[str, Any]] = [
-    {"allowed_token_ids": [1]},
-    {"bad_words": ["get"]},
+    *({"allowed_token_ids": [1]}, {"bad_words": ["get"]}, {"min_tokens": 3}),
     {"_bad_words_token_ids": [[1]]},  # all that the Rust front end sends of them
-    {"min_tokens": 3},
-    {"logit_bias": {1: -1e39}},
-    {"repetition_penalty": 1e-30},
-    {"stop_token_ids": [1]},
+    *({"logit_bias": {1: -1e39}}, {"repetition_penalty": 1e-30}, {"stop_token_ids": [1]}),
 ]
 
 
@@ -115,30 +104,24 @@ def test_so_is_what_cannot_be_enforced(
 def test_a_client_of_the_rust_front_end_settles_nothing(
     made: Any, failed: list[tuple[Failure, str]], params: dict[str, Any]
 ) -> None:
-    text = carrier.from_structural_tag(tag(TOOL))
-    assert text is not None
-    mine = carrier.structural_tag(settling.admit(carrier.Carried(text), tokenizer()).text)
+    mine = settled()
     with pytest.raises(VLLMValidationError):
         begin(made, mine, **params)
     with pytest.raises(VLLMValidationError, match="settled by a server with other settings"):
         begin(made, mine.replace("machine", "xgrammar"))
     with pytest.raises(VLLMValidationError, match="not a spec of form 3"):
-        begin(made, carrier.structural_tag(text.replace('"version"', '"vrsion"')))
+        begin(made, carrier.structural_tag(TEXT.replace('"version"', '"vrsion"')))
     assert [why for why, _ in failed] == [Failure.REFUSED] * 3
     assert begin(made, mine)
 
 
 def test_a_spec_that_an_api_server_of_0_2_0_settled_is_enforced_under_its_settings(
-    made: Any, failed: list[tuple[Failure, str]], monkeypatch: pytest.MonkeyPatch
+    made: Any, failed: list[tuple[Failure, str]], use: Any
 ) -> None:
     """It stands whole in the tag, names llguidance, and leaves limits at their defaults out."""
-    before = {"INTEGERS": "value", "PREAMBLE_IDS": "32"}
-    before |= dict.fromkeys(("PLAIN_SPELLING", "SECOND_SPACE", "IDENTICAL_CALLS"), "off")
-    chosen = settings.read({f"ENFORCER_{name}": word for name, word in before.items()})
-    monkeypatch.setattr(settings, "current", lambda: chosen)
-    text = carrier.from_structural_tag(tag(TOOL))
-    assert text is not None
-    theirs = json.dumps({**json.loads(text), "settled": SETTLED_BY_0_2_0})
+    off = dict.fromkeys(("plain_spelling", "second_space", "identical_calls"), "off")
+    use(integers="value", preamble_ids="32", **off)
+    theirs = json.dumps({**json.loads(TEXT), "settled": SETTLED_BY_0_2_0})
     _assert_enforced(begin(made, carrier.structural_tag(theirs)))
     assert not failed
 
@@ -146,11 +129,8 @@ def test_a_spec_that_an_api_server_of_0_2_0_settled_is_enforced_under_its_settin
 def test_a_spec_of_another_release_is_refused_in_words(
     made: Any, failed: list[tuple[Failure, str]]
 ) -> None:
-    text = carrier.from_structural_tag(tag(TOOL))
-    assert text is not None
-    mine = carrier.structural_tag(settling.admit(carrier.Carried(text), tokenizer()).text)
     with pytest.raises(VLLMValidationError, match="engine 'engine-of-2027', and 'machine' here"):
-        begin(made, mine.replace("machine", "engine-of-2027"))
+        begin(made, settled().replace("machine", "engine-of-2027"))
     assert [why for why, _ in failed] == [Failure.REFUSED]
 
 

@@ -2,104 +2,54 @@ from __future__ import annotations
 
 import inspect
 import re
+from operator import attrgetter
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enforcer.errors import ConfigurationError, brief
-from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
+from enforcer.schema import Limits
 from enforcer.vllm import patches
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.observe import recording
+from tests.support import cases
 
 PAGE = Path(__file__).resolve().parents[3] / "docs" / "vllm" / "settings.md"
+CASES = "vllm/config/cases/settings.toml"
 
 
-def test_defaults() -> None:
-    chosen = settings.read({})
-    assert chosen.options.on_unsupported is OnUnsupported.REFUSE
-    assert chosen.options.max_calls == 128
-    assert chosen.allow_client == frozenset()
-    assert not chosen.options.finish_within_budget
-    assert chosen.options.conventions == Conventions(closed_objects=True, integers=Integers.DIGITS)
-    assert chosen.options.plain_spelling
-    assert chosen.options.second_space
-    assert chosen.options.preamble_ids is None
-    assert not chosen.options.allow_empty_turns
-    assert not chosen.require
-    assert chosen.require_except == frozenset()
-    assert chosen.documents == ()
+# All that differ from their defaults, read at once.
+CHANGED = {f"ENFORCER_{each['variable']}": each["word"] for each in cases.read(CASES, "read")}
 
 
-def test_values_are_read() -> None:
-    chosen = settings.read(
-        {
-            "ENFORCER_ON_UNSUPPORTED": "relax",
-            "ENFORCER_ALLOW_CLIENT": "isolate, relax",
-            "ENFORCER_PREAMBLE_IDS": "0",
-            "ENFORCER_MAX_CALLS": "3",
-            "ENFORCER_LIMITS": "depth=64, branches=500",
-            "ENFORCER_FINISH_WITHIN_BUDGET": "on",
-            "ENFORCER_EMPTY_TURNS": "allow",
-            "ENFORCER_REQUIRE": "on",
-            "ENFORCER_REQUIRE_EXCEPT": "structured, completions",
-            "ENFORCER_CACHE_MIB": "3",
-            "ENFORCER_FORMAT": "standard",
-            "ENFORCER_CLOSED_OBJECTS": "off",
-            "ENFORCER_INTEGERS": "value",
-            "ENFORCER_PLAIN_SPELLING": "off",
-            "ENFORCER_SECOND_SPACE": "off",
-            "ENFORCER_DOCUMENTS": "/etc/schemas, https://example.com/s=/srv/s,",
-        }
-    )
-    assert chosen.documents == ("/etc/schemas", "https://example.com/s=/srv/s")
-    assert chosen.options.finish_within_budget
-    assert chosen.options.allow_empty_turns
-    assert chosen.require
-    assert chosen.require_except == {"structured", "completions"}
-    assert chosen.cache_mib << 20 == 3 << 20
-    assert chosen.options.on_unsupported is OnUnsupported.RELAX
-    assert chosen.options.conventions == Conventions(Formats.STANDARD, False, Integers.VALUE)
-    assert not chosen.options.plain_spelling
-    assert not chosen.options.second_space
-    assert chosen.options.preamble_ids == 0
-    assert chosen.options.max_calls == 3
-    assert chosen.options.limits == Limits(depth=64, branches=500)
-    assert chosen.allow_client == {"isolate", "relax"}
+def found(given: dict[str, str], attribute: str) -> Any:
+    value = attrgetter(attribute)(settings.read(given))
+    value = getattr(value, "value", value)
+    return sorted(value) if isinstance(value, frozenset | tuple) else value
 
 
 @pytest.mark.parametrize(
-    ("name", "value"),
-    [
-        ("ENFORCER_ENGINE", "nope"),
-        ("ENFORCER_ON_UNSUPPORTED", "ignore"),
-        ("ENFORCER_ALLOW_CLIENT", "everything"),
-        ("ENFORCER_MAX_CALLS", "0"),
-        ("ENFORCER_MAX_CALLS", "many"),
-        ("ENFORCER_MAX_CALLS", "٣"),
-        ("ENFORCER_METRICS_PORT", "x"),
-        ("ENFORCER_METRICS_PORT", "65536"),
-        ("ENFORCER_CACHE_MIB", "-1"),
-        ("ENFORCER_CACHE_MIB", "0"),
-        ("ENFORCER_FINISH_WITHIN_BUDGET", "yes"),
-        ("ENFORCER_EMPTY_TURNS", "on"),
-        ("ENFORCER_FORMAT", "off"),
-        ("ENFORCER_CLOSED_OBJECTS", "yes"),
-        ("ENFORCER_INTEGERS", "plain"),
-        ("ENFORCER_REQUIRE", "all"),
-        ("ENFORCER_SHADOW", "yes"),
-        ("ENFORCER_REQUIRE_EXCEPT", "chat"),
-        ("ENFORCER_MAX_CALLS", "9" * 5000),
-        ("ENFORCER_PREAMBLE_IDS", "-"),
-        ("ENFORCER_LIMITS", "depth"),
-        ("ENFORCER_LIMITS", "depth=0"),
-        ("ENFORCER_LIMITS", "width=3"),
-    ],
+    ("attribute", "value", "default"), cases.params(CASES, "attribute, value, default", "read")
 )
-def test_a_wrong_value_names_its_variable(name: str, value: str) -> None:
+def test_values_are_read(attribute: str, value: Any, default: Any) -> None:
+    assert found(CHANGED, attribute) == value
+    assert found({}, attribute) == default
+
+
+def test_limits_that_are_not_named_stay() -> None:
+    assert settings.read(CHANGED).options.limits == Limits(depth=64, branches=500)
+
+
+@pytest.mark.parametrize(
+    ("variable", "word"),
+    [*cases.params(CASES, "variable, word", "wrong"), ("MAX_CALLS", "9" * 5000)],
+)
+def test_a_wrong_value_names_its_variable(variable: str, word: str) -> None:
+    name = f"ENFORCER_{variable}"
     with pytest.raises(ConfigurationError, match=name) as raised:
-        settings.read({name: value})
-    assert f"{name} is {brief(value)}, but must be " in str(raised.value)
+        settings.read({name: word})
+    assert f"{name} is {brief(word)}, but must be " in str(raised.value)
 
 
 def test_exceptions_from_what_is_off_do_nothing_and_are_an_error() -> None:
@@ -122,19 +72,9 @@ def test_an_empty_variable_is_not_set(value: str) -> None:
     assert settings.read(dict.fromkeys(settings.VARIABLES, value)) == settings.Settings()
 
 
-@pytest.mark.parametrize(
-    ("name", "near"),
-    [
-        ("ENFORCER_MAX_CALL", "ENFORCER_MAX_CALLS"),
-        ("ENFORCER_ALLOWCLIENT", "ENFORCER_ALLOW_CLIENT"),
-        ("ENFORCER_CACHED_GRAMMARS", "ENFORCER_CACHE_MIB"),
-        ("ENFORCER_PORTS", ""),
-        ("ENFORCER_PORT_80_HTTP", "docs/vllm/settings.md"),
-        ("ENFORCER_SERVICE", "docs/vllm/settings.md"),
-        ("ENFORCER_XYZ123", "docs/vllm/settings.md"),
-    ],
-)
-def test_a_misspelt_name_is_an_error_that_names_the_nearest(name: str, near: str) -> None:
+@pytest.mark.parametrize(("variable", "near"), cases.params(CASES, "variable, near", "misspelt"))
+def test_a_misspelt_name_is_an_error_that_names_the_nearest(variable: str, near: str) -> None:
+    name = f"ENFORCER_{variable}"
     with pytest.raises(ConfigurationError, match=f"{name} is no setting.*{near}"):
         settings.read({name: "1"})
 
@@ -144,16 +84,9 @@ def test_variables_that_are_no_settings_are_let_through() -> None:
     settings.read({**dict.fromkeys(settings.OTHERS, "x"), "OTHER_VARIABLE": "y"})
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *("ENFORCER_SERVICE_HOST", "ENFORCER_SERVICE_PORT", "ENFORCER_SERVICE_PORT_HTTP"),
-        *("ENFORCER_PORT", "ENFORCER_PORT_80_TCP", "ENFORCER_PORT_80_TCP_PROTO"),
-        *("ENFORCER_PORT_80_TCP_PORT", "ENFORCER_PORT_53_UDP_ADDR", "ENFORCER_PORT_9_SCTP"),
-    ],
-)
-def test_what_kubernetes_says_of_a_service_of_our_name_is_no_setting(name: str) -> None:
-    assert settings.read({name: "tcp://10.0.0.1:80"}) == settings.read({})
+@pytest.mark.parametrize("variable", cases.params(CASES, "variable", "kubernetes"))
+def test_what_kubernetes_says_of_a_service_of_our_name_is_no_setting(variable: str) -> None:
+    assert settings.read({f"ENFORCER_{variable}": "tcp://10.0.0.1:80"}) == settings.read({})
 
 
 # Each setting's part of the page: its name, its default, its other values and what it does.
@@ -184,11 +117,9 @@ def _choices(name: str) -> set[str]:
     return set()
 
 
-@pytest.mark.parametrize(
-    ("name", "default", "values"), [each[:3] for each in _DESCRIBED], ids=lambda each: each[:30]
-)
+@pytest.mark.parametrize(("name", "default", "values", "said"), _DESCRIBED, ids=lambda x: x[:30])
 def test_the_page_has_the_default_and_the_other_values(
-    name: str, default: str, values: str
+    name: str, default: str, values: str, said: str
 ) -> None:
     own = settings.VARIABLES[name].metadata
     assert default == (f"`{own['default']}`" if own["default"] else "empty")
@@ -197,20 +128,14 @@ def test_the_page_has_the_default_and_the_other_values(
         own["read"](value)
     if choices := _choices(name):
         assert {own["default"], *others} - {""} == choices
+    assert re.search(r"\b(Set|Leave|Lower|Raise)\b", said), "it says when to change the setting"
+    assert {*re.findall(r"ENFORCER_[A-Z_]+", said)} <= {*settings.VARIABLES}
 
 
 def test_some_settings_have_choices() -> None:
     assert _choices("ENFORCER_ENGINE") == {"machine", "xgrammar", "outlines-core"}
     assert _choices("ENFORCER_REQUIRE_EXCEPT") == {"completions", "structured"}
     assert _choices("ENFORCER_MAX_CALLS") == _choices("ENFORCER_LIMITS") == set()
-
-
-@pytest.mark.parametrize(
-    ("name", "said"), [(each[0], each[3]) for each in _DESCRIBED], ids=lambda each: each[:30]
-)
-def test_the_page_says_when_to_change_a_setting(name: str, said: str) -> None:
-    assert re.search(r"\b(Set|Leave|Lower|Raise)\b", said), name
-    assert {*re.findall(r"ENFORCER_[A-Z_]+", said)} <= {*settings.VARIABLES}
 
 
 def test_an_engine_may_have_the_name_of_an_earlier_release() -> None:
@@ -250,20 +175,15 @@ def test_only_the_machine_finishes_within_a_budget(asked: dict[str, str]) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "value", "word"),
-    [
-        ("ENFORCER_DIALECT", "kimi_k9", "kimi_k2"),
-        ("ENFORCER_MAX_CALLS", "x", "ENFORCER_MAX_CALLS"),
-        ("ENFORCER_ENGINE", "nope", "machine or xgrammar"),
-    ],
+    ("variable", "word", "says"), cases.params(CASES, "variable, word, says", "start")
 )
 def test_a_server_does_not_start_with_wrong_settings(
-    monkeypatch: pytest.MonkeyPatch, name: str, value: str, word: str
+    monkeypatch: pytest.MonkeyPatch, variable: str, word: str, says: str
 ) -> None:
-    monkeypatch.setenv(name, value)
+    monkeypatch.setenv(f"ENFORCER_{variable}", word)
     settings.current.cache_clear()
     try:
-        with pytest.raises(ConfigurationError, match=word):
+        with pytest.raises(ConfigurationError, match=says):
             patches.install()
     finally:
         settings.current.cache_clear()

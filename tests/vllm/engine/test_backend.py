@@ -3,29 +3,34 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
-
-from tests.vocabularies import small, write
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 import enforcer
 from enforcer.errors import EnforcerError
 from enforcer.request import tools as tools_
 from enforcer.request.spec import Spec
+from enforcer.turn.matcher import Matcher
 from enforcer.vllm.config import names
+from enforcer.vllm.engine import backend, engine_admission
 from enforcer.vllm.engine.backend import EnforcedGrammar, initialised
 from enforcer.vllm.observe import metric_defs, metrics
 from enforcer.vllm.server import runtime
 from tests import dialect_cases, vllm_managers
+from tests.vocabularies import bits, small, write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
 
 V = small()
 TOOLS = [{"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}]
 OPENED = write(
-    V,
-    "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>{",
+    V, "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0<|tool_call_argument_begin|>{"
 )
 
 
@@ -37,9 +42,7 @@ def grammar() -> EnforcedGrammar:
 def legal(grammar: EnforcedGrammar) -> list[int]:
     bitmask = np.zeros((1, V.words), dtype=np.int32)
     grammar.fill_bitmask(bitmask, 0)
-    bits = np.unpackbits(bitmask.view(np.uint8), bitorder="little")
-    found: list[int] = np.flatnonzero(bits).tolist()
-    return found
+    return sorted(bits(bitmask[0]))
 
 
 def test_a_turn_is_accepted_and_taken_back(grammar: EnforcedGrammar) -> None:
@@ -64,18 +67,9 @@ def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar: EnforcedGramma
 def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_began_them(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    reported = []
-
-    def failed(reason: metric_defs.Failure, request_id: str, **fields: str) -> None:
-        reported.append((reason, request_id, fields))
-
-    monkeypatch.setattr(metrics, "failed", failed)
-
-    def refuses(_name: str) -> None:
-        raise EnforcerError("a limit of the engine")
-
+    monkeypatch.setattr(metrics, "failed", failed := Mock())
     matcher = enforcer.Enforcer(V).matcher(TOOLS)
-    matcher._transitions._arguments = refuses
+    matcher._transitions._arguments = Mock(side_effect=EnforcerError("a limit of the engine"))
     grammar = EnforcedGrammar(matcher, "chatcmpl-1")
     header, begun = OPENED[:-2], OPENED[-2:-1]
     assert grammar.accept_tokens("chatcmpl-1", header)
@@ -83,7 +77,7 @@ def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_b
         assert not grammar.accept_tokens("chatcmpl-1", begun)
         assert matcher.accepted == len(header)
     told = {"state": "ARGUMENTS", "error": "EnforcerError", "tool": "get"}
-    assert reported == [(metric_defs.Failure.GATE_CLOSED, "chatcmpl-1", told)]
+    assert failed.mock_calls == [mock.call(metric_defs.Failure.GATE_CLOSED, "chatcmpl-1", **told)]
 
 
 @pytest.mark.parametrize(
@@ -101,15 +95,7 @@ def test_a_closed_gate_names_the_tool_whose_arguments_it_was_in(
     assert named == [tool]
 
 
-class Stopped:
-    """As much of vLLM's request as a grammar changes."""
-
-    stop_reason: str | None = None
-
-
-def test_a_reply_says_that_its_budget_has_shortened_a_call(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_reply_says_that_its_budget_has_shortened_a_call(monkeypatch: pytest.MonkeyPatch) -> None:
     told = []
     monkeypatch.setattr(metrics, "shortened", lambda *of: told.append(of))
     schema = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
@@ -117,7 +103,7 @@ def test_a_reply_says_that_its_budget_has_shortened_a_call(
     served = enforcer.Enforcer(V, options=enforcer.Options(finish_within_budget=True))
     for letters, is_shortened in ((3, False), (60, True)):
         matcher = served.matcher(tools, budget=len(OPENED) + 70)
-        request = Stopped()
+        request = Mock(stop_reason=None)
         grammar = EnforcedGrammar(matcher, "chatcmpl-1", request)
         assert grammar.accept_tokens("chatcmpl-1", [*OPENED, *b'"a":"'])
         for _ in range(letters):
@@ -137,30 +123,21 @@ def test_a_gate_that_a_draft_closed_is_open_again_without_it(grammar: EnforcedGr
     assert grammar.accept_tokens("chatcmpl-1", OPENED[-1:])
 
 
+FOREIGN = "--tool-call-parser kimi_k2_enforced is for models of the format kimi_k2: "
+
+
 @pytest.mark.parametrize(
     ("parser", "level", "cause"),
-    [
-        (
-            "kimi_k2_enforced",
-            "WARNING",
-            "--tool-call-parser kimi_k2_enforced is for models of the format kimi_k2: ",
-        ),
-        ("kimi_k2", "INFO", ""),
-    ],
+    [("kimi_k2_enforced", "WARNING", FOREIGN), ("kimi_k2", "INFO", "")],
 )
 def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    parser: str,
-    level: str,
-    cause: str,
+    monkeypatch: Any, caplog: Any, parser: str, level: str, cause: str
 ) -> None:
     """A model that merely has the plugin beside it is none of whom a warning is for."""
     caplog.set_level("INFO", logger="vllm.enforcer")
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
     tokenizer = object()
     vllm_managers.know(tokenizer, dialect_cases.vocabulary("hermes"))
-
     built = vllm_managers.manager(None, V.size)
 
     def original(self: SimpleNamespace) -> None:
@@ -186,3 +163,50 @@ def test_the_arguments_that_are_written_weigh_something_and_little() -> None:
     assert 0 < matcher.text_weight < 65_536
     matcher.rollback(len(OPENED))
     assert matcher.text_weight == 0
+
+
+TURN = "<|im_assistant|>assistant<|im_middle|>"
+LONG = TURN + "so it is " * 500
+
+
+@pytest.fixture
+def host() -> Iterator[Any]:
+    tokenizer = object()
+    vllm_managers.know(tokenizer, V)
+    runtime.kept.cache_clear()
+    manager = vllm_managers.manager(tokenizer, V.size)
+    yield backend._host(manager)
+    manager.executor.shutdown(wait=False)
+    runtime.forget(tokenizer)
+
+
+@pytest.fixture
+def read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return how many token ids the prompts have that are read from here on."""
+    counts: list[int] = []
+    begun = Matcher._begun
+
+    def _begun(self: Matcher, prompt_ids: Any) -> Any:
+        counts.append(len(prompt_ids))
+        return begun(self, prompt_ids)
+
+    monkeypatch.setattr(Matcher, "_begun", _begun)
+    return counts
+
+
+def steps(host: Any, prompt: str) -> Any:
+    asked = vllm_managers.enforced("r", write(V, prompt), TOOLS)
+    source = engine_admission.source_of(asked)
+    assert source is not None
+    return host._steps(source, asked)
+
+
+def test_what_is_long_is_left_to_the_lane_of_what_is(host: Any, read: list[int]) -> None:
+    short = steps(host, "x" * 3000 + TURN + "so")
+    with pytest.raises(StopIteration):
+        next(short)
+    read.clear()
+    for prompt in (LONG, "so it is " * 500):
+        next(made := steps(host, prompt))
+        assert read == []  # nothing has been done on the thread that all requests come by
+        made.close()

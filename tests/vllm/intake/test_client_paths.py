@@ -2,29 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-import httpx
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
 from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.exceptions import VLLMValidationError
 
-from bench.demo.servers import MODEL_NAME
 from enforcer.client.body import Route, extra_body
 from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.vllm.intake import checks, client_paths, dialogs, rejections, requests
 from enforcer.vllm.server.side_table import notes
+from tests.support import cases
+from tests.vllm_servers import post
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from bench.demo.servers import Server
 
 
@@ -34,20 +31,11 @@ ASK = [{"role": "user", "content": "Hello."}]
 CHAT = {"type": "function", "function": {"name": "good", "parameters": GOOD}}
 FLAT = {"type": "function", "name": "good", "parameters": GOOD}
 SMALL = {"name": "good", "input_schema": GOOD}
-CODEX: list[dict[str, Any]] = [
-    FLAT,
-    {"type": "web_search", "external_web_access": False},
-    {
-        "type": "namespace",
-        "name": "mcp__files",
-        "description": "Files.",
-        "tools": [
-            {"type": "function", "name": "read", "parameters": GOOD},
-            {"type": "custom", "name": "patch", "description": "-"},
-            {"type": "function", "name": "write", "parameters": BAD},
-        ],
-    },
-]
+READ = {"type": "function", "name": "read", "parameters": GOOD}
+WRITE = READ | {"name": "write", "parameters": BAD}
+SPACE: dict[str, Any] = {"type": "namespace", "name": "mcp__files", "description": "Files."}
+SPACE["tools"] = [READ, {"type": "custom", "name": "patch", "description": "-"}, WRITE]
+CODEX: list[Any] = [FLAT, {"type": "web_search", "external_web_access": False}, SPACE]
 
 
 def _chat(**body: Any) -> ChatCompletionRequest:
@@ -58,13 +46,27 @@ def _responses(**body: Any) -> ResponsesRequest:
     return ResponsesRequest(input="Hello.", **body)
 
 
+# As the plugin wraps it.
+convert = partial(
+    client_paths.to_chat_completion_request,
+    AnthropicServingMessages.to_chat_completion_request.__func__,
+)
+
+
 def _messages(**body: Any) -> ChatCompletionRequest:
     sent = AnthropicMessagesRequest(**{"model": "m", "max_tokens": 9, "messages": ASK, **body})
-    convert = partial(
-        client_paths.to_chat_completion_request,
-        AnthropicServingMessages.to_chat_completion_request.__func__,
-    )
     return convert(AnthropicServingMessages, sent)
+
+
+ROUTES: Any = {"chat": _chat, "responses": _responses, "messages": _messages}
+
+
+def _given(text: str, bad: Any = BAD) -> Any:
+    """Read the body of a case."""
+    named = {"TOOL": CHAT, "FLAT": FLAT, "SMALL": SMALL, "CODEX": CODEX, "GOOD": GOOD, "BAD": bad}
+    for name, value in named.items():
+        text = text.replace(f'"{name}"', json.dumps(value))
+    return json.loads(text)
 
 
 def _refused(request: ChatCompletionRequest | ResponsesRequest) -> str:
@@ -78,118 +80,34 @@ def _refused(request: ChatCompletionRequest | ResponsesRequest) -> str:
     return ""
 
 
-def _format(schema: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "json_schema", "json_schema": {"name": "f", "schema": schema}}
-
-
 BAD_CHAT = {"type": "function", "function": {"name": "bad", "parameters": BAD}}
-BAD_NAME = "a:b"
-CASES: list[tuple[Callable[..., Any], dict[str, Any], str]] = [
-    (_chat, {"tools": [CHAT, BAD_CHAT]}, "$.tools[1].function.parameters.properties.n"),
-    (_chat, {"tools": [CHAT, CHAT]}, "$.tools[1].function.name"),
-    (_chat, {"response_format": _format(BAD)}, "$.response_format.json_schema.schema.properties.n"),
-    (_chat, {"structured_outputs": {"json": BAD}}, "$.structured_outputs.json.properties.n"),
-    (_chat, {"structured_outputs": {"regex": "("}}, "$.structured_outputs.regex"),
-    (_responses, {"tools": [FLAT, FLAT]}, "$.tools[1].name"),
-    (
-        _responses,
-        {"tools": [FLAT, FLAT | {"name": "b", "parameters": BAD}]},
-        "$.tools[1].parameters.properties.n",
-    ),
-    (_responses, {"tools": CODEX}, "$.tools[2].tools[2].parameters.properties.n"),
-    (
-        _responses,
-        {"text": {"format": {"type": "json_schema", "name": "f", "schema": BAD}}},
-        "$.text.format.schema.properties.n",
-    ),
-    (_responses, {"structured_outputs": {"json": BAD}}, "$.structured_outputs.json.properties.n"),
-    (
-        _responses,
-        {
-            "tools": [FLAT],
-            "tool_choice": {
-                "type": "allowed_tools",
-                "mode": "auto",
-                "tools": [{"type": "mcp", "server_label": "x"}, {"type": "function", "name": "c"}],
-            },
-        },
-        "$.tool_choice.tools[1].name",
-    ),
-    (
-        _messages,
-        {"tools": [SMALL, {"name": "b", "input_schema": BAD}]},
-        "$.tools[1].input_schema.properties.n",
-    ),
-    (_messages, {"tools": [SMALL, {"name": "a:b", "input_schema": GOOD}]}, "$.tools[1].name"),
-    (
-        _messages,
-        {"tools": [SMALL], "tool_choice": {"type": "tool", "name": "other"}},
-        "$.tool_choice.name",
-    ),
-    (
-        _messages,
-        {"output_config": {"format": {"type": "json_schema", "schema": BAD}}},
-        "$.output_config.format.schema.properties.n",
-    ),
-]
+CASES = "vllm/intake/cases/client_paths.toml"
 
 
 @pytest.mark.parametrize(
-    ("make", "body", "path"), CASES, ids=[f"{c[0].__name__[1:]} {c[2]}" for c in CASES]
+    ("route", "body", "path"), cases.params(CASES, "route, body, path", "refused")
 )
-def test_a_refusal_names_the_path_in_the_clients_body(
-    make: Callable[..., Any], body: dict[str, Any], path: str
-) -> None:
-    assert f"`{path}" in _refused(make(**body))
+def test_a_refusal_names_the_path_in_the_clients_body(route: str, body: str, path: str) -> None:
+    assert f"`{path}" in _refused(ROUTES[route](**_given(body)))
 
 
 HUGE = GOOD | {"maxProperties": float("inf")}  # as `1e999` is read
 
 
 @pytest.mark.parametrize(
-    ("make", "body", "path"),
-    [
-        (
-            _chat,
-            {"tools": [CHAT, {"type": "function", "function": {"name": "b", "parameters": HUGE}}]},
-            "$.tools[1].function.parameters",
-        ),
-        (
-            _responses,
-            {"tools": [CODEX[1], FLAT, FLAT | {"name": "b", "parameters": HUGE}]},
-            "$.tools[2].parameters",
-        ),
-        (
-            _messages,
-            {"tools": [SMALL, {"name": "b", "input_schema": HUGE}]},
-            "$.tools[1].input_schema",
-        ),
-        (_chat, {"response_format": _format(HUGE)}, "$.response_format.json_schema.schema"),
-        (_chat, {"structured_outputs": {"json": HUGE}}, "$.structured_outputs.json"),
-        (
-            _responses,
-            {"text": {"format": {"type": "json_schema", "name": "f", "schema": HUGE}}},
-            "$.text.format.schema",
-        ),
-    ],
+    ("route", "body", "path"), cases.params(CASES, "route, body, path", "no_json")
 )
-def test_what_is_no_json_is_named_in_the_clients_body(
-    make: Callable[..., Any], body: dict[str, Any], path: str
-) -> None:
-    said = _refused(make(**body))
+def test_what_is_no_json_is_named_in_the_clients_body(route: str, body: str, path: str) -> None:
+    said = _refused(ROUTES[route](**_given(body, HUGE)))
     assert said.startswith("InvalidTools: it is not JSON: ")
     assert said.endswith(f"(at `{path}`)")
 
 
 @pytest.mark.parametrize(("make", "path"), [(_chat, "$.messages"), (_responses, "$.input")])
-def test_a_prompt_that_the_client_did_not_write_is_its_dialog(
-    make: Callable[..., Any], path: str
-) -> None:
+def test_a_prompt_that_the_client_did_not_write_is_its_dialog(make: Any, path: str) -> None:
     requests.write_spec(make(tools=[CHAT if make is _chat else FLAT]))
-    error = rejections.rejection(
-        IllegalPrefix("$.prompt_token_ids[72]", "the prompt ends in a call")
-    )
-    assert str(error).endswith(f"(at `{path}`)")
+    illegal = IllegalPrefix("$.prompt_token_ids[72]", "the prompt ends in a call")
+    assert str(rejections.rejection(illegal)).endswith(f"(at `{path}`)")
 
 
 def test_tools_that_a_message_declares_are_named_where_they_stand() -> None:
@@ -207,7 +125,7 @@ def test_a_later_request_of_the_same_task_has_its_own_paths() -> None:
 
 
 def test_tools_that_vllm_does_not_show_the_model_are_not_declared() -> None:
-    good = [CODEX[0], CODEX[1], CODEX[2] | {"tools": CODEX[2]["tools"][:2]}]
+    good = [CODEX[0], CODEX[1], SPACE | {"tools": SPACE["tools"][:2]}]
     request = _responses(tools=[*good, {"type": "custom", "name": "shell"}], tool_choice="auto")
     spec = requests.write_spec(request).spec()
     assert list(spec.toolset.tools) == ["good", "mcp__files__read", "shell"]
@@ -222,17 +140,17 @@ def test_with_only_such_tools_nothing_can_be_called() -> None:
 
 @pytest.mark.vllm
 def test_over_http(tiny_server: Server) -> None:
-    sent: list[tuple[str, dict[str, Any], str]] = [
-        ("chat/completions", {"messages": ASK, "tools": [CHAT, BAD_CHAT]}, CASES[0][2]),
-        ("responses", {"input": "Hello.", "tools": CODEX}, CASES[7][2]),
-        ("messages", {"messages": ASK, "max_tokens": 9, **CASES[11][1]}, CASES[11][2]),
+    chat, codex, small = (cases.read(CASES, "refused")[at] for at in (0, 7, 11))
+    sent = [
+        ("chat/completions", {"messages": ASK}, chat),
+        ("responses", {"input": "Hello."}, codex),
+        ("messages", {"messages": ASK}, small),
     ]
-    for stream in (False, True):
-        for route, body, path in sent:
-            whole = {"model": MODEL_NAME, **body, "stream": stream}
-            answer = httpx.post(f"{tiny_server.url}/v1/{route}", json=whole, timeout=60)
-            assert answer.status_code == 400, answer.text
-            assert f"`{path}" in answer.text
+    for stream, (route, own, case) in product((False, True), sent):
+        body = own | _given(case["body"]) | {"stream": stream}
+        answer = post(tiny_server, body, f"/v1/{route}")
+        assert answer.status_code == 400, answer.text
+        assert f"`{case['path']}" in answer.text
 
 
 @pytest.mark.vllm
@@ -240,10 +158,9 @@ def test_over_http(tiny_server: Server) -> None:
 def test_codex_tools_are_answered_and_namespaces_enforced(
     tiny_server: Server, stream: bool
 ) -> None:
-    tools = [CODEX[1], CODEX[2] | {"tools": CODEX[2]["tools"][:1]}]
-    body = {"model": MODEL_NAME, "input": "Read it.", "tools": tools, "stream": stream}
-    body |= {"tool_choice": "required", "temperature": 0, "max_output_tokens": 200}
-    answer = httpx.post(f"{tiny_server.url}/v1/responses", json=body, timeout=120)
+    tools = [CODEX[1], SPACE | {"tools": [READ]}]
+    body = {"input": "Read it.", "tools": tools, "tool_choice": "required", "stream": stream}
+    answer = post(tiny_server, body | {"max_output_tokens": 200}, "/v1/responses")
     assert answer.status_code == 200, answer.text
     assert '"namespace":"mcp__files"' in answer.text.replace(" ", "")
     assert '"name":"read"' in answer.text.replace(" ", "")
@@ -269,32 +186,19 @@ def test_a_path_that_leads_into_a_document_begins_in_the_clients_body() -> None:
 
 
 @pytest.mark.parametrize(
-    ("request_", "field"),
-    [
-        (_chat(max_tokens=5), "max_tokens"),
-        (_chat(max_completion_tokens=5), "max_completion_tokens"),
-        (_chat(), "max_tokens"),
-        (_responses(max_output_tokens=5), "max_output_tokens"),
-    ],
+    ("route", "body", "field"), cases.params(CASES, "route, body, field", "bounds")
 )
-def test_a_budget_is_named_as_the_body_has_it(request_: Any, field: str) -> None:
-    assert client_paths.client_path(request_, (), None)("$.max_tokens") == f"$.{field}"
-
-
-def test_a_budget_of_messages_is_named_as_the_body_has_it() -> None:
-    assert client_paths.client_path(_messages(), (), None)("$.max_tokens") == "$.max_tokens"
+def test_a_budget_is_named_as_the_body_has_it(route: str, body: str, field: str) -> None:
+    request = ROUTES[route](**_given(body))
+    for choice in (None, "auto"):
+        assert client_paths.client_path(request, (), choice)("$.max_tokens") == f"$.{field}"
 
 
 def test_a_spec_in_a_body_of_messages_is_not_dropped() -> None:
     """As the plugin lets the body keep it; vLLM's own model of it has no such field."""
-
     body_type: Any = type("Body", (AnthropicMessagesRequest,), {})
     extra = extra_body([{"type": "function", "function": {"name": "a"}}], "required")
     body = {"model": "m", "max_tokens": 9, "messages": ASK}
-    convert = partial(
-        client_paths.to_chat_completion_request,
-        AnthropicServingMessages.to_chat_completion_request.__func__,
-    )
     client_paths.keep_unknown(body_type)
     made = convert(AnthropicServingMessages, body_type(**body, **extra))
     assert made.structured_outputs.structural_tag == extra["structured_outputs"]["structural_tag"]
@@ -311,27 +215,20 @@ def test_a_spec_in_a_body_of_coheres_route_is_not_dropped() -> None:
 
     body_type: Any = type("Body", (protocol.CohereChatV2Request,), {})
     client_paths.keep_unknown(body_type)
-    convert = partial(
-        client_paths.to_chat_completion_request, CohereServingChatV2.to_chat_completion_request
-    )
+    stock = CohereServingChatV2.to_chat_completion_request
     serving = object.__new__(CohereServingChatV2)
-    for route, field in (
-        (Route.PLUGIN, "structured_outputs"),
-        (Route.LOGITS_PROCESSOR, "vllm_xargs"),
-    ):
-        extra = extra_body([CHAT], "required", via=route)
-        made = convert(serving, body_type(model="m", messages=ASK, **extra))
-        kept = getattr(made, field)
-        tag = kept.structural_tag if route is Route.PLUGIN else kept["enforcer"]
-        assert tag == next(iter(extra[field].values()))
-    plain = convert(serving, body_type(model="m", messages=ASK, vllm_xargs={"a": 1}))
+
+    def made(**more: Any) -> Any:
+        body = body_type(model="m", messages=ASK, **more)
+        return client_paths.to_chat_completion_request(stock, serving, body)
+
+    own = extra_body([CHAT], "required")
+    tag = made(**own).structured_outputs.structural_tag
+    assert tag == own["structured_outputs"]["structural_tag"]
+    own = extra_body([CHAT], "required", via=Route.LOGITS_PROCESSOR)
+    assert made(**own).vllm_xargs["enforcer"] == next(iter(own["vllm_xargs"].values()))
+    plain = made(vllm_xargs={"a": 1})
     assert (plain.structured_outputs, plain.vllm_xargs) == (None, None)
-
-
-def test_the_bound_on_a_reply_is_named_as_the_client_wrote_it() -> None:
-    for field in ("max_tokens", "max_completion_tokens"):
-        found = client_paths.client_path(_chat(**{field: 7}), (), "auto")
-        assert found("$.max_tokens") == f"$.{field}"
 
 
 def test_a_path_leads_to_one_of_many_tools() -> None:

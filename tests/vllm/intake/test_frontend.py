@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from contextvars import Context
 from dataclasses import replace
 from functools import cache, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm import SamplingParams
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.completion.protocol import CompletionRequest
@@ -33,11 +32,12 @@ from enforcer.vllm.intake import checks, frontend
 from enforcer.vllm.observe import metric_defs, metrics, request_context
 from enforcer.vllm.server import bodies, reply_lengths, runtime, served_model
 from tests import vocabularies
-from tests.spec_cases import carried as carried_spec
+from tests.spec_cases import carried as spec_of
 from tests.stock_tags import python_tag
+from tests.support import asgi
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Generator, Iterator
 
     from enforcer.request.spec import Spec
 
@@ -45,7 +45,9 @@ if TYPE_CHECKING:
 VOCABULARY = vocabularies.small()
 TABLE = enforcer.Enforcer(VOCABULARY).table
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
+EXTRA: Any = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)["vllm_xargs"]
 WRONG = {"type": "function", "function": {"name": "late", "parameters": {"type": "float"}}}
+OTHER = {"type": "function", "function": {"name": "other"}}
 OPENING = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
 BEGUN = OPENING + "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
 
@@ -60,16 +62,18 @@ def _vocabulary(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest)
         monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
 
 
-def use(monkeypatch: pytest.MonkeyPatch, **environment: Any) -> None:
-    chosen = settings.read({f"ENFORCER_{name.upper()}": text for name, text in environment.items()})
-    monkeypatch.setattr(settings, "current", lambda: chosen)
-    # The process's own would check for the wrong engine ever after.
-    monkeypatch.setattr(runtime, "pool", cache(runtime.pool.__wrapped__))
+@pytest.fixture
+def use(use: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Use settings, with workers of their own; the process's would keep the wrong engine."""
+
+    def run(**words: str) -> None:
+        use(**words)
+        monkeypatch.setattr(runtime, "pool", cache(runtime.pool.__wrapped__))
+
+    return run
 
 
-def carried(
-    tools: list[dict[str, Any]] | tuple[dict[str, Any], ...] = (TOOL,), **options: Any
-) -> str:
+def carried(tools: Sequence[dict[str, Any]] = (TOOL,), **options: Any) -> str:
     return str(enforcer.extra_body(list(tools), **options)["structured_outputs"]["structural_tag"])
 
 
@@ -78,55 +82,31 @@ def parameters(tag: str | None = None, **more: Any) -> SamplingParams:
     return SamplingParams(structured_outputs=own, **more)
 
 
-def spec_of(params: SimpleNamespace | SamplingParams) -> Spec:
-    return carried_spec(params)
-
-
 def validated(params: SamplingParams) -> SamplingParams:
     frontend.validate_structured_outputs(lambda *_: None, params, None, None, None)
     return params
 
 
-def test_a_clients_spec_is_given_what_the_server_has_settled(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    use(monkeypatch, max_calls="3", empty_turns="allow", engine="xgrammar")
+def test_a_clients_spec_is_given_what_the_server_has_settled(use: Any) -> None:
+    use(max_calls="3", empty_turns="allow", engine="xgrammar")
     spec = spec_of(validated(parameters(carried())))
     own = settings.read({}).options
     options = replace(own, max_calls=3, allow_empty_turns=True, identical_calls=None)
     assert spec.settled == specs.Settled("kimi_k2", "xgrammar", options)
 
 
-def test_a_refusals_line_names_the_request_and_the_tool(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_refusals_line_names_the_request_and_the_tool(lines: Any) -> None:
     """By each door: where only the client has named it, and where vLLM has."""
     body = completion(carried([TOOL, WRONG]), request_id="order-7")
-
-    async def render(*_: object) -> list[Any]:
-        return []
-
-    server = SimpleNamespace(model_config=Model(), renderer=SimpleNamespace(tokenizer=None))
     with pytest.raises(VLLMValidationError):
-        asyncio.run(frontend.rendered(render, server, body))
-
-    async def add(*_: object) -> None: ...
-
-    async def late() -> None:
-        params = SamplingParams(structured_outputs=body.structured_outputs)
-        await frontend.add_request(add, SimpleNamespace(), "cmpl-8", None, params)
-
+        rendering(body, [])
+    params = SamplingParams(structured_outputs=body.structured_outputs)
     with pytest.raises(VLLMValidationError):
-        asyncio.run(late())
-    said = [r.getMessage() for r in caplog.records if "enforcer: refused" in r.getMessage()]
-    assert [line.partition(" request=")[2] for line in said] == [
+        asyncio.run(frontend.add_request(nothing, SimpleNamespace(), "cmpl-8", None, params))
+    assert [line.partition(" request=")[2] for line in lines() if "refused" in line] == [
         '"order-7" tool="late"',
         '"cmpl-8" tool="late"',
     ]
-
-
-def test_validating_twice_changes_nothing_more() -> None:
-    params = validated(parameters(carried()))
-    tag = params.structured_outputs.structural_tag
-    assert validated(params).structured_outputs.structural_tag == tag
 
 
 @pytest.mark.parametrize(
@@ -141,43 +121,36 @@ def test_validating_twice_changes_nothing_more() -> None:
     ],
 )
 def test_a_client_may_not_claim_settings_that_are_not_the_servers(
-    monkeypatch: pytest.MonkeyPatch, here: dict[str, str], differs: str
+    use: Any, here: dict[str, str], differs: str
 ) -> None:
     """Nor may a server that renders for this one have others; the answer says which."""
     params = validated(parameters(carried()))
-    use(monkeypatch, **here)
+    use(**here)
     with pytest.raises(VLLMValidationError, match=f"{differs}: clients leave `settled` out"):
         validated(params)
 
 
 @pytest.mark.parametrize(
-    ("option", "value", "word"),
-    [("on_unsupported", "relax", "relax"), ("finish_within_budget", True, "finish")],
+    ("here", "option", "value", "word"),
+    [
+        ({}, "on_unsupported", "relax", "relax"),
+        ({}, "finish_within_budget", True, "finish"),
+        ({"closed_objects": "on"}, "closed_objects", False, "open"),
+        ({"closed_objects": "off"}, "closed_objects", True, "closed"),
+    ],
 )
 def test_a_clients_wish_is_granted_where_the_server_allows_it(
-    monkeypatch: pytest.MonkeyPatch, option: str, value: bool | str, word: str
+    use: Any, here: dict[str, str], option: str, value: bool | str, word: str
 ) -> None:
     wish: dict[str, Any] = {option: value}
+    tag = carried(**wish)
+    use(**here)
     with pytest.raises(VLLMValidationError, match=option):
-        validated(parameters(carried(**wish)))
-    use(monkeypatch, allow_client=word)
-    spec = spec_of(validated(parameters(carried(**wish))))
-    granted = getattr(spec.settled.options, option)
+        validated(parameters(tag))
+    use(**here, allow_client=word)
+    options = spec_of(validated(parameters(tag))).settled.options
+    granted = getattr(options.conventions if here else options, option)
     assert getattr(granted, "value", granted) == value
-
-
-@pytest.mark.parametrize(
-    ("here", "wanted", "word"), [("on", False, "open"), ("off", True, "closed")]
-)
-def test_a_clients_wish_for_closed_objects_is_granted_where_the_server_allows_it(
-    monkeypatch: pytest.MonkeyPatch, here: str, wanted: bool, word: str
-) -> None:
-    use(monkeypatch, closed_objects=here)
-    with pytest.raises(VLLMValidationError, match="closed_objects"):
-        validated(parameters(carried(closed_objects=wanted)))
-    use(monkeypatch, closed_objects=here, allow_client=word)
-    spec = spec_of(validated(parameters(carried(closed_objects=wanted))))
-    assert spec.settled.options.conventions.closed_objects is wanted
 
 
 CITY = "https://schemas.example.com/city"
@@ -196,23 +169,21 @@ def test_what_a_request_refers_to_travels_with_it(monkeypatch: pytest.MonkeyPatc
     enforcer.Enforcer(VOCABULARY).check(spec_of(params))
 
 
-def test_a_reference_to_no_document_is_a_400_with_its_path(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_reference_to_no_document_is_a_400_with_its_path(use: Any, monkeypatch: Any) -> None:
     provided = Documents({CITY: {"const": "Rome"}, f"{CITY}/more": {"$comment": "x" * 3_000}})
     monkeypatch.setattr(runtime, "documents", lambda: provided)
     function: dict[str, Any] = {"name": "get", "parameters": {"$ref": f"{CITY}/x"}}
     tool = {"type": "function", "function": function}
     with pytest.raises(VLLMValidationError, match=r"leads out.*\$\.tools\[0\].*parameters\.\$ref"):
         validated(parameters(carried([tool])))
-    use(monkeypatch, limits="size=1000")
+    use(limits="size=1000")
     function["parameters"]["$ref"] = f"{CITY}/more"
     with pytest.raises(VLLMValidationError, match=r"over 1000 characters.*\$\.tools\[0\]"):
         validated(parameters(carried([tool])))
 
 
-def test_more_tools_than_an_engine_tells_apart_in_a_step_are_a_400(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    use(monkeypatch, limits="tools=2")
+def test_more_tools_than_an_engine_tells_apart_in_a_step_are_a_400(use: Any) -> None:
+    use(limits="tools=2")
     tools = [{"type": "function", "function": {"name": name}} for name in "abc"]
     with pytest.raises(VLLMValidationError, match=r"3 tools, over 2.*fewer.*\$\.tools"):
         validated(parameters(carried(tools)))
@@ -220,30 +191,22 @@ def test_more_tools_than_an_engine_tells_apart_in_a_step_are_a_400(
 
 
 @pytest.mark.parametrize(
-    ("own", "lacks", "said"),
+    ("more", "said"),
     [
-        (False, "", 'schemas="of others"'),
-        (True, "", 'schemas="own"'),
-        (False, "no more processes", 'lacks="no more processes"'),
+        ({"own": False}, 'schemas="of others"'),
+        ({"own": True}, 'schemas="own"'),
+        ({"lacks": "no more processes"}, 'lacks="no more processes"'),
     ],
 )
 def test_no_room_for_a_check_is_a_503(
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    own: bool,
-    lacks: str,
-    said: str,
+    monkeypatch: pytest.MonkeyPatch, lines: Any, more: dict[str, Any], said: str
 ) -> None:
-    def full(_: Spec) -> None:
-        raise Busy("send it again", own=own, lacks=lacks)
-
     request_context.read_header({})
-    monkeypatch.setattr(checks, "run", full)
+    monkeypatch.setattr(checks, "run", Mock(side_effect=Busy("send it again", **more)))
     with pytest.raises(GracefulHTTPError, match="send it again") as refused:
         validated(parameters(carried()))
     assert refused.value.http_status == 503
-    (line,) = [r.getMessage() for r in caplog.records if r.name == metrics.logger.name]
-    assert line == f"enforcer: busy {said}"
+    assert lines() == [f"enforcer: busy {said}"]
 
 
 class Model:
@@ -273,29 +236,22 @@ class Processor:
         )
 
     def process(
-        self,
-        prompt: list[int],
-        params: SamplingParams,
-        *,
-        resumable: bool = False,
-        name: str = "r",
-    ) -> SimpleNamespace:
-        def original(  # vLLM's
-            self: object,  # noqa: ARG001
-            request_id: str,
-            prompt: list[int],
-            params: SamplingParams,
-            **_: object,
-        ) -> SimpleNamespace:
-            return SimpleNamespace(
-                request_id=request_id,
-                sampling_params=params,
-                prompt_token_ids=prompt,
-                resumable=resumable,
-            )
+        self, prompt: list[int], params: SamplingParams, *, resumable: bool = False, name: str = "r"
+    ) -> Any:
+        def original(_self: object, request_id: str, ids: list[int], own: Any, **_: Any) -> Any:
+            taken = {"request_id": request_id, "sampling_params": own, "prompt_token_ids": ids}
+            return SimpleNamespace(**taken, resumable=resumable)
 
-        found: SimpleNamespace = frontend.process_inputs(original, self, name, prompt, params)
-        return found
+        return frontend.process_inputs(original, self, name, prompt, params)
+
+
+async def nothing(*_: object) -> list[Any]:
+    """Stand for vLLM's function that a wrapper calls."""
+    return []
+
+
+# As much of vLLM's renderer as the wrapper sees.
+RENDERER = SimpleNamespace(tokenizer=None)
 
 
 @pytest.mark.parametrize("text", [OPENING, BEGUN, "Hi", OPENING + "<think>"])
@@ -322,7 +278,7 @@ def test_the_engine_is_told_that_a_parser_of_an_unknown_format_reads_the_reply(
     assert settled.as_text == as_text
 
 
-@pytest.mark.parametrize("tools", [(), ({**TOOL, "function": {"name": "other"}},)])
+@pytest.mark.parametrize("tools", [(), (OTHER,)])
 def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(
     tools: tuple[dict[str, Any], ...],
 ) -> None:
@@ -334,9 +290,8 @@ def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(
 def test_a_prompt_is_looked_at_for_each_spec_of_the_logits_processor() -> None:
     request_context.read_header({})
     prompt = ids(BEGUN)
-    other = {**TOOL, "function": {"name": "other"}}
     processor = Processor(names.PROCESSOR_NAME)
-    for tools, allows in ((TOOL, True), (other, False)):
+    for tools, allows in ((TOOL, True), (OTHER, False)):
         extra = enforcer.extra_body([tools], via=enforcer.Route.LOGITS_PROCESSOR)["vllm_xargs"]
         with nullcontext() if allows else pytest.raises(VLLMValidationError, match="IllegalPrefix"):
             processor.process(prompt, SamplingParams(extra_args=extra))
@@ -344,7 +299,7 @@ def test_a_prompt_is_looked_at_for_each_spec_of_the_logits_processor() -> None:
 
 def test_a_prompt_that_its_program_goes_on_with_is_looked_at_again() -> None:
     request_context.read_header({})
-    prompt, params = ids(OPENING), parameters(carried(({**TOOL, "function": {"name": "other"}},)))
+    prompt, params = ids(OPENING), parameters(carried((OTHER,)))
     Processor().process(prompt, params)
     prompt += ids(BEGUN.removeprefix(OPENING))
     with pytest.raises(VLLMValidationError, match="IllegalPrefix"):
@@ -392,23 +347,20 @@ def test_streamed_input_is_refused() -> None:
 
 
 def test_a_spec_that_nothing_would_read_is_refused() -> None:
-    extra: dict[str, Any] = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)[
-        "vllm_xargs"
-    ]
     with pytest.raises(VLLMValidationError, match="would be ignored here"):
-        Processor("other:LogitsProcessor").process(ids(OPENING), parameters(extra_args=extra))
+        Processor("other:LogitsProcessor").process(ids(OPENING), parameters(extra_args=EXTRA))
     named = "enforcer.vllm.logits_processor:EnforcerLogitsProcessor"
-    assert Processor(named).process(ids(OPENING), parameters(extra_args=extra))
+    assert Processor(named).process(ids(OPENING), parameters(extra_args=EXTRA))
     word = {carrier.KEY: "off"}
     assert Processor().process(ids(OPENING), parameters(extra_args=word))
+    body = {"token_ids": [5], "sampling_params": {"extra_args": EXTRA}}
+    with pytest.raises(VLLMValidationError, match="would be ignored here"):
+        rendering(GenerateRequest.model_validate(body), [{"prompt_token_ids": [5]}])
 
 
-def test_what_the_engine_would_refuse_to_serve_unenforced_is_a_400_before(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_what_the_engine_would_refuse_to_serve_unenforced_is_a_400_before(use: Any) -> None:
     assert Processor().process(ids("Hi"), parameters())
-    read = settings.read({"ENFORCER_REQUIRE": "on"})
-    monkeypatch.setattr(settings, "current", lambda: read)
+    use(require="on")
     with pytest.raises(VLLMValidationError, match="enforced requests only"):
         Processor().process(ids("Hi"), parameters())
     assert Processor().process(ids("Hi"), parameters(carried(())))
@@ -416,33 +368,25 @@ def test_what_the_engine_would_refuse_to_serve_unenforced_is_a_400_before(
 
 @pytest.mark.parametrize("by_http", [False, True])
 def test_a_completion_is_excepted_by_its_route_and_not_by_an_id_that_a_client_has_written(
-    monkeypatch: pytest.MonkeyPatch, by_http: bool
+    use: Any, by_http: bool
 ) -> None:
     """By /v1/responses the body's `request_id` is vLLM's."""
-    use(monkeypatch, require="on", require_except="completions")
-
-    async def original(*_: object) -> list[Any]:
-        return []
+    use(require="on", require_except="completions")
 
     async def prepare(body: Any) -> None:
         body.vllm_xargs = None
-        server = SimpleNamespace(model_config=Model(), renderer=SimpleNamespace(tokenizer=None))
-        await frontend.rendered(original, server, body)
+        server = SimpleNamespace(model_config=Model(), renderer=RENDERER)
+        await frontend.rendered(nothing, server, body)
 
-    async def route(scope: Any, _receive: object, _send: object) -> None:
+    async def route(scope: Any, *_: object) -> None:
         # As vLLM does: in a task of its own, and what streams is generated outside of it.
-        await asyncio.create_task(prepare(scope["body"]))
+        preparing = prepare(scope["body"])
+        await (asyncio.create_task(preparing) if by_http else preparing)
         Processor().process(ids("Hi"), parameters(), name="cmpl-1")
 
     def ask(body: Any) -> None:
-        async def both() -> None:
-            await prepare(body)
-            Processor().process(ids("Hi"), parameters(), name="cmpl-1")
-
-        by_route = bodies.RequestMiddleware(route)
-        Context().run(
-            asyncio.run, by_route({"type": "http", "body": body}, None, None) if by_http else both()
-        )
+        app = bodies.RequestMiddleware(route) if by_http else route
+        Context().run(asgi.run, app, body=body)
 
     ask(CompletionRequest(prompt="Hi"))
     with pytest.raises(VLLMValidationError, match="enforced requests only"):
@@ -469,27 +413,17 @@ def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it
     assert asyncio.run(added(None, "r", ids(OPENING), parameters())) == 1
 
 
-def rendering(
-    request: Any,
-    prompts: list[dict[str, Any]] | tuple[list[str], list[dict[str, Any]]],
-    model: Model | None = None,
-) -> list[dict[str, Any]]:
-    async def original(
-        *_: object,
-    ) -> list[dict[str, Any]] | tuple[list[str], list[dict[str, Any]]]:
+def rendering(request: Any, prompts: Any, model: Model | None = None) -> Any:
+    async def original(*_: object) -> Any:
         return prompts
 
-    own = SimpleNamespace(
-        model_config=model or Model(),
-        renderer=SimpleNamespace(tokenizer=None),
-    )
+    own = SimpleNamespace(model_config=model or Model(), renderer=RENDERER)
     return asyncio.run(frontend.rendered(original, own, request))
 
 
 def completion(tag: str, **more: Any) -> CompletionRequest:
-    return CompletionRequest(
-        prompt="Hi", structured_outputs=StructuredOutputsParams(structural_tag=tag), **more
-    )
+    own = StructuredOutputsParams(structural_tag=tag)
+    return CompletionRequest(prompt="Hi", structured_outputs=own, **more)
 
 
 def test_every_prompt_of_a_completion_is_looked_at() -> None:
@@ -514,20 +448,20 @@ def test_a_format_that_vllm_would_put_in_the_place_of_a_spec_is_refused() -> Non
     assert rendering(completion(carried(), response_format={"type": "text"}), prompts) == prompts
 
 
-def test_what_streams_is_refused_before_its_reply_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_streams_is_refused_before_its_reply_begins(use: Any) -> None:
     """Where only the engine's side was asked, it had been answered with HTTP 200."""
     prompts = [{"prompt_token_ids": ids(OPENING)}]
     with pytest.raises(VLLMValidationError, match="half a call"):
         rendering(completion(carried(), stop_token_ids=[5], stream=True), prompts)
     rendering(CompletionRequest(prompt="Hi", stream=True), prompts)
-    use(monkeypatch, require="on")
+    use(require="on")
     with pytest.raises(VLLMValidationError, match="enforced requests only"):
         rendering(CompletionRequest(prompt="Hi", stream=True), prompts)
     rendering(completion(carried(), stream=True), prompts)
 
 
 def test_a_request_is_counted_once_and_only_if_nothing_refuses_it(
-    monkeypatch: pytest.MonkeyPatch,
+    use: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[Any] = []
 
@@ -536,7 +470,7 @@ def test_a_request_is_counted_once_and_only_if_nothing_refuses_it(
 
     monkeypatch.setattr(metrics, "count", count)
     monkeypatch.setattr(metrics, "relaxed", lambda how, _: counted.append(how.value))
-    use(monkeypatch, on_unsupported="isolate")
+    use(on_unsupported="isolate")
     request = completion(carried([TOOL, WRONG]), max_tokens=9)
     prompts = [{"prompt_token_ids": ids(OPENING)}] * 3
     rendering(request, prompts)
@@ -576,37 +510,25 @@ def test_a_body_of_token_ids_is_refused_before_its_reply_begins(
 @pytest.mark.parametrize("choice", ["required", "none"])
 def test_a_spec_is_refused_at_every_door_of_a_server_without_a_tokenizer(choice: str) -> None:
     """One that is started with --tokens-only, to which others render."""
-    tag, model = carried(tool_choice=choice), Model()
+    tag, processor = carried(tool_choice=choice), Processor()
+    model, prompts = processor.model_config, [{"prompt_token_ids": ids(OPENING)}]
     model.skip_tokenizer_init = True
-    with pytest.raises(VLLMValidationError, match=r"loads no tokenizer.*enable-scale-out"):
-        rendering(of_tokens(tag), [{"prompt_token_ids": ids(OPENING)}], model)
-    rendering(of_tokens("{}"), [{"prompt_token_ids": ids(OPENING)}], model)
-    processor = Processor()
-    processor.model_config.skip_tokenizer_init = True
-    validating = partial(frontend.validate_structured_outputs, lambda *_: None)
-    with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
-        validating(parameters(tag), model, None, None)
+    rendering(of_tokens("{}"), prompts, model)
+    refused = partial(pytest.raises, VLLMValidationError)
+    with refused(match=r"loads no tokenizer.*enable-scale-out"):
+        rendering(of_tokens(tag), prompts, model)
+    with refused(match="loads no tokenizer"):
+        frontend.validate_structured_outputs(lambda *_: None, parameters(tag), model, None, None)
     if choice == "none":
-        with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
+        with refused(match="loads no tokenizer"):
             processor.process(ids(OPENING), parameters(tag))
-
-    async def original(*_: object) -> None:
-        """Take the request."""
-
-    added = partial(frontend.add_request, original)
-    with pytest.raises(VLLMValidationError, match="loads no tokenizer"):
-        asyncio.run(added(processor, "r", ids(OPENING), parameters(tag)))
-
-
-def test_a_spec_that_nothing_would_read_is_refused_in_a_body_of_token_ids() -> None:
-    extra = enforcer.extra_body([TOOL], via=enforcer.Route.LOGITS_PROCESSOR)["vllm_xargs"]
-    body = {"token_ids": [5], "sampling_params": {"extra_args": extra}}
-    with pytest.raises(VLLMValidationError, match="would be ignored here"):
-        rendering(GenerateRequest.model_validate(body), [{"prompt_token_ids": [5]}])
+    with refused(match="loads no tokenizer"):
+        adding = frontend.add_request(nothing, processor, "r", ids(OPENING), parameters(tag))
+        asyncio.run(adding)
 
 
 @pytest.fixture
-def tried_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
+def tried_out(monkeypatch: pytest.MonkeyPatch, use: Any) -> list[tuple[Any, ...]]:
     """Give the list of beginnings that somebody asks for."""
     found: list[tuple[Any, ...]] = []
 
@@ -614,41 +536,36 @@ def tried_out(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Any, ...]]:
         found.append(asked)
         yield from ()
 
-    use(monkeypatch, allow_client="finish")
+    use(allow_client="finish")
     monkeypatch.setattr(checks, "beginning", beginning)
     return found
+
+
+ROOM = 4096 - len(ids(OPENING))
 
 
 @pytest.mark.parametrize(
     ("make", "most", "model", "budget"),
     [
         (completion, {"max_tokens": 400}, Model(), 400),
-        (completion, {"max_tokens": 5_000}, Model(), 4096 - len(ids(OPENING))),
+        (completion, {"max_tokens": 5_000}, Model(), ROOM),
         (completion, {"max_tokens": 400}, Model(max_new_tokens=25), 25),
         (of_tokens, {"max_tokens": 400}, Model(max_new_tokens=25), 400),  # as vLLM has it
-        (of_tokens, {"max_tokens": None}, Model(max_new_tokens=25), 4096 - len(ids(OPENING))),
+        (of_tokens, {"max_tokens": None}, Model(max_new_tokens=25), ROOM),
         (of_tokens, {}, Model(max_new_tokens=25), 25),
     ],
 )
 def test_a_turn_is_tried_out_with_the_ids_that_the_server_will_allow_it(
-    tried_out: list[tuple[Any, ...]],
-    make: Callable[..., Any],
-    most: dict[str, Any],
-    model: Model,
-    budget: int,
+    tried_out: list[Any], make: Any, most: dict[str, Any], model: Model, budget: int
 ) -> None:
-    rendering(
-        make(carried(finish_within_budget=True), **most),
-        [{"prompt_token_ids": ids(OPENING)}],
-        model,
-    )
+    asked = make(carried(finish_within_budget=True), **most)
+    rendering(asked, [{"prompt_token_ids": ids(OPENING)}], model)
     assert [asked[3] for asked in tried_out] == [budget]
 
 
 def test_whoever_reads_a_reply_knows_how_many_ids_it_may_have() -> None:
     """The model's length may end it, or what the operator allows, and not the client's number."""
-    room = 4096 - len(ids(OPENING))
-    for model, most in ((Model(), room), (Model(max_new_tokens=25), 25)):
+    for model, most in ((Model(), ROOM), (Model(max_new_tokens=25), 25)):
         own = StructuredOutputsParams(structural_tag=carried())
         request = ChatCompletionRequest(model="m", messages=[], structured_outputs=own)
         rendering(request, (["dialog"], [{"prompt_token_ids": ids(OPENING)}]), model)
@@ -692,9 +609,6 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.M
             rounds += 1
             await asyncio.sleep(0)
 
-    async def original(_self: Any, _request: Any) -> list[Any]:
-        return []
-
     async def both() -> None:
         nonlocal rounds
         beside = asyncio.ensure_future(others())
@@ -704,13 +618,10 @@ def test_a_large_request_is_not_read_and_checked_in_one_go(monkeypatch: pytest.M
             schema = {"description": "x" * length}
             tool = {"type": "function", "function": {"name": "f", "parameters": schema}}
             request = completion(carrier.structural_tag(spec_text.write([tool], "auto", True, 0)))
-            await frontend.rendered(original, own, request)
+            await frontend.rendered(nothing, own, request)
         beside.cancel()
 
-    own = SimpleNamespace(
-        model_config=Model(),
-        renderer=SimpleNamespace(tokenizer=None),
-    )
+    own = SimpleNamespace(model_config=Model(), renderer=RENDERER)
     monkeypatch.setattr(checks, "schemas", schemas)
     asyncio.run(both())
     small, large = turns.values()

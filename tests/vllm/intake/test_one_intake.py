@@ -7,8 +7,11 @@ import copy
 import gc
 import json
 import weakref
+from collections import Counter
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import msgspec
 import pytest
@@ -43,35 +46,25 @@ def tool(name: str, **more: Any) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def server() -> Server:
-    from tests.stock_tags import tokenizer
-    from tests.vllm_managers import manager
-
-    return Server(manager(tokenizer(), len(tokenizer())))
-
-
-class Counts(dict[str, int]):
-    """How often each decoder of specs and schemas was asked."""
+def server(tokenizer: Any) -> Server:
+    return Server(vllm_managers.manager(tokenizer, len(tokenizer)))
 
 
 @pytest.fixture
-def counts(monkeypatch: pytest.MonkeyPatch) -> Counts:
+def counts(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count what is decoded and encoded of specs, tools and formats."""
-    found = Counts()
+    found: Counter[str] = Counter()
 
     def counting(name: str, does: Callable[..., Any]) -> Callable[..., Any]:
         def counted(*args: Any) -> Any:
-            found[name] = found.get(name, 0) + 1
+            found[name] += 1
             return does(*args)
 
         return counted
 
-    class Decoder:
-        def __init__(self, name: str, decoder: Any) -> None:
-            self.decode = counting(name, decoder.decode)
-
     for name, module in (("spec", spec_text), ("tools", tools), ("format", response_format)):
-        monkeypatch.setattr(module, "_DECODER", Decoder(name, module._DECODER))
+        decoder = SimpleNamespace(decode=counting(name, module._DECODER.decode))
+        monkeypatch.setattr(module, "_DECODER", decoder)
     monkeypatch.setattr(tools, "dump", counting("schemas written", json_text.dump))
     monkeypatch.setattr(checks, "is_plain", counting("schemas looked at", is_plain))
     monkeypatch.setattr(tools, "is_quick", counting("quick or slow", is_quick))
@@ -88,7 +81,7 @@ def another_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def test_a_process_reads_a_request_once(
-    server: Server, counts: Counts, monkeypatch: pytest.MonkeyPatch
+    server: Server, counts: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declared = [tool(f"once{at}", title=f"{at}") for at in range(5)]
     sent = server.processed(*server.chat(tools=declared, response_format=FORMAT))
@@ -130,7 +123,7 @@ def test_what_is_compiled_before_a_turn_stays_the_caches_to_drop(server: Server)
 
 
 def test_the_next_turn_of_a_dialog_reads_no_tools(
-    server: Server, counts: Counts, monkeypatch: pytest.MonkeyPatch
+    server: Server, counts: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     declared = [tool("again", title="again")]
     first = server.processed(*server.chat(tools=declared))
@@ -151,7 +144,7 @@ def test_the_next_turn_of_a_dialog_reads_no_tools(
 
 
 def test_a_clients_spec_is_read_once_by_each_process(
-    server: Server, counts: Counts, monkeypatch: pytest.MonkeyPatch
+    server: Server, counts: Counter[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     body = extra_body([tool("brought", title="brought")])
     counts.clear()
@@ -168,26 +161,18 @@ def test_a_request_is_admitted_once_and_its_options_are_asked_of_body_and_parame
     server: Server, monkeypatch: pytest.MonkeyPatch, *, by_chat: bool
 ) -> None:
     """vLLM hands on the object beside which the admission is, from the body to the parameters."""
-    asked: list[str] = []
-
-    def noting(module: Any, name: str, does: Callable[..., Any]) -> None:
-        def noted(*given: Any, **more: Any) -> Any:
-            asked.append(name)
-            return does(*given, **more)
-
-        monkeypatch.setattr(module, name, noted)
-
+    asked = Mock()
     for module, name in (
-        (settling, "settle"),
-        (sampling_options, "reject"),
-        (checks, "schemas"),
-        (admission, "reject_prefix"),
+        *((settling, "settle"), (sampling_options, "reject")),
+        *((checks, "schemas"), (admission, "reject_prefix")),
     ):
-        noting(module, name, getattr(module, name))
+        asked.attach_mock(noted := Mock(side_effect=getattr(module, name)), name)
+        monkeypatch.setattr(module, name, noted)
     declared = [tool("admitted", title=f"{by_chat}")]
     made = server.chat(tools=declared) if by_chat else server.completion(**extra_body(declared))
     server.processed(*made)
-    assert asked == ["settle", "reject", "schemas", "reject_prefix", "reject"]
+    names = [name for name, *_ in asked.mock_calls]
+    assert names == ["settle", "reject", "schemas", "reject_prefix", "reject"]
 
 
 def test_an_admission_holds_for_no_other_text(server: Server) -> None:
@@ -254,40 +239,56 @@ def enveloped(*names: str) -> tuple[str, str]:
     return intake.text, intake.digest
 
 
+def begun(server: Server, digest: str, extra: dict[str, Any]) -> Any:
+    """Begin a turn in the engine of parameters that carry this."""
+    tag = StructuredOutputsParams(structural_tag=carrier.structural_tag(digest))
+    asked = vllm_managers.bare("r", [], tag)
+    asked.sampling_params.extra_args = extra
+    server.manager.grammar_init(asked)
+    return asked.structured_output_request._grammar.result(60)
+
+
 def test_a_text_that_has_lost_its_tag_is_refused_on_its_way_in(server: Server) -> None:
     text, _ = enveloped("get")
-    with pytest.raises(VLLMValidationError, match="came without its structural tag"):
-        server.completion(vllm_xargs={carrier.BESIDE: text})
     prompt, params = server.completion()
     params.extra_args = {carrier.BESIDE: text}
-    with pytest.raises(VLLMValidationError, match="came without its structural tag"):
-        server.processed(prompt, params)
+    for send in (
+        lambda: server.completion(vllm_xargs=params.extra_args),
+        lambda: server.processed(prompt, params),
+    ):
+        with pytest.raises(VLLMValidationError, match="came without its structural tag"):
+            send()
 
 
 def changed(text: str, **fields: Any) -> str:
     return msgspec.json.encode(msgspec.json.decode(text) | fields).decode()
 
 
+def honest(text: str) -> tuple[str, str]:
+    return text, carrier.digest_of(text)
+
+
+def settled(**fields: Any) -> tuple[str, str]:
+    text, _ = enveloped("get")
+    return honest(changed(text, settled=msgspec.json.decode(text)["settled"] | fields))
+
+
 def attacks() -> dict[str, Callable[[], tuple[Any, str]]]:
     """Return pairs of what may stand beside a tag, and the digest in it."""
 
-    def honest(text: str) -> tuple[str, str]:
-        return text, carrier.digest_of(text)
+    def beside(make: Callable[[str], Any]) -> Callable[[], tuple[Any, str]]:
+        def made() -> tuple[Any, str]:
+            text, digest = enveloped("get")
+            return make(text), digest
 
-    def settled(**fields: Any) -> tuple[str, str]:
-        text, _ = enveloped("get")
-        own = msgspec.json.decode(text)["settled"]
-        return honest(changed(text, settled=own | fields))
+        return made
 
     return {
-        "no text": lambda: (None, enveloped("get")[1]),
+        "no text": beside(lambda _: None),
         "another's text": lambda: (enveloped("get")[0], enveloped("other")[1]),
-        "a changed text": lambda: (
-            enveloped("get")[0].replace("integer", "x"),
-            enveloped("get")[1],
-        ),
-        "bytes": lambda: (enveloped("get")[0].encode(), enveloped("get")[1]),
-        "a number": lambda: (7, enveloped("get")[1]),
+        "a changed text": beside(lambda text: text.replace("integer", "x")),
+        "bytes": beside(str.encode),
+        "a number": beside(lambda _: 7),
         "a digest that is none": lambda: (enveloped("get")[0], "sha256:"),
         "no spec": lambda: honest("{}"),
         "no JSON": lambda: honest("{"),
@@ -309,19 +310,15 @@ def test_an_envelope_that_is_not_as_a_server_makes_it_is_refused(
     tag = {"structural_tag": carrier.structural_tag(digest)}
     extra = {} if text is None else {carrier.BESIDE: text}
     if not isinstance(text, bytes):
-        completion = {"structured_outputs": tag, "vllm_xargs": extra}
         with pytest.raises(VLLMValidationError):
-            server.completion(**completion)
+            server.completion(structured_outputs=tag, vllm_xargs=extra)
         token_ids = {"structured_outputs": tag, "extra_args": extra}
         body = GenerateRequest.model_validate({"token_ids": [5], "sampling_params": token_ids})
         with pytest.raises(VLLMValidationError):
             asyncio.run(server.renderer.preprocess_completion(body, [[5]], None))
-    asked = vllm_managers.bare("r", [], StructuredOutputsParams(**tag))
-    asked.sampling_params.extra_args = extra
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")  # where nothing counts as settled
-    server.manager.grammar_init(asked)
     with pytest.raises((RequestError, VLLMValidationError)):
-        asked.structured_output_request._grammar.result(60)
+        begun(server, digest, extra)
 
 
 @pytest.mark.parametrize("attack", ["no text", "another's text", "a changed text", "an old form"])
@@ -336,9 +333,7 @@ def test_an_engine_behind_a_front_end_of_ours_reads_no_other_text(
         asked.structured_output_request._grammar.result(60)
 
 
-def test_what_one_server_has_rendered_another_generates(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_one_server_has_rendered_another_generates(server: Server, monkeypatch: Any) -> None:
     """Through JSON, and read anew where nothing is known of it."""
     prompt, params = server.chat(tools=[tool("rendered", title="rendered")])
     body = GenerateRequest(token_ids=prompt["prompt_token_ids"], sampling_params=params)

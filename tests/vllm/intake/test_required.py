@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from vllm import SamplingParams
@@ -22,39 +22,18 @@ from enforcer.vllm.intake import required
 from tests import vllm_managers
 from tests.stock_tags import python_tag
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-
 TOOLS = [{"type": "function", "function": {"name": "f"}}]
 EXTRA = extra_body(TOOLS, via=Route.LOGITS_PROCESSOR)["vllm_xargs"]
 STOCK = '{"type": "structural_tag", "format": {"x": "<|tool_calls_section_begin|>"}}'
 
 
 def take_in(
-    params: SamplingParams | None,
-    name: str = "chatcmpl-1",
-    loaded: list[str] | None = None,
-    *,
-    v2: bool = False,
-) -> SimpleNamespace:
+    params: SamplingParams | None, name: str = "chatcmpl-1", loaded: Any = None, *, v2: bool = False
+) -> Any:
     own = SimpleNamespace(logits_processors=loaded)
-    config = SimpleNamespace(model_config=own, use_v2_model_runner=v2)
-    core = SimpleNamespace(vllm_config=config)
+    core = SimpleNamespace(vllm_config=SimpleNamespace(model_config=own, use_v2_model_runner=v2))
     request = SimpleNamespace(sampling_params=params, request_id=name)
-    found: SimpleNamespace = required.preprocess_add_request(
-        lambda _, request: request, core, request
-    )
-    return found
-
-
-@pytest.fixture
-def requiring(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    def set_(**more: Any) -> None:
-        read = settings.read({"ENFORCER_REQUIRE": "on", **more})
-        monkeypatch.setattr(settings, "current", lambda: read)
-
-    return set_
+    return required.preprocess_add_request(lambda _, request: request, core, request)
 
 
 def structured(**own: Any) -> SamplingParams:
@@ -71,11 +50,9 @@ UNENFORCED = [
 
 
 @pytest.mark.parametrize("params", UNENFORCED)
-def test_what_brings_nothing_to_enforce_is_refused(
-    requiring: Callable[..., None], params: SamplingParams
-) -> None:
+def test_what_brings_nothing_to_enforce_is_refused(use: Any, params: SamplingParams) -> None:
     take_in(params)
-    requiring()
+    use(require="on")
     with pytest.raises(VLLMValidationError, match="enforced requests only"):
         take_in(params)
 
@@ -89,29 +66,20 @@ def test_what_brings_nothing_to_enforce_is_refused(
         (None, None),  # for embeddings, say
     ],
 )
-def test_what_is_enforced_is_served(
-    requiring: Callable[..., None], params: SamplingParams | None, loaded: list[str] | None
-) -> None:
-    requiring()
+def test_what_is_enforced_is_served(use: Any, params: SamplingParams | None, loaded: Any) -> None:
+    use(require="on")
     assert take_in(params, loaded=loaded).sampling_params is params
 
 
-def free_tag(name: str) -> str:
-    tool = {"type": "function", "function": {"name": name, "parameters": {"type": "object"}}}
-    tag = python_tag({"tools": [tool], "tool_choice": "required"}, "function")
-    assert tag is not None
-    return tag
-
-
-def test_a_tag_that_leaves_arguments_free_is_refused_with_their_tool(
-    requiring: Callable[..., None],
-) -> None:
-    params = structured(structural_tag=free_tag("get_weather"))
+def test_a_tag_that_leaves_arguments_free_is_refused_with_their_tool(use: Any) -> None:
+    tool = {"name": "get_weather", "parameters": {"type": "object"}}
+    asked = {"tools": [{"type": "function", "function": tool}], "tool_choice": "required"}
+    params = structured(structural_tag=python_tag(asked, "function"))
     take_in(params)
-    requiring()
+    use(require="on")
     with pytest.raises(VLLMValidationError, match=r"'get_weather' free.*strict: true"):
         take_in(params)
-    requiring(ENFORCER_REQUIRE_EXCEPT="structured")
+    use(require="on", require_except="structured")
     take_in(params)
 
 
@@ -120,35 +88,41 @@ SPEC = extra_body(TOOLS)["structured_outputs"]
 MODEL = SimpleNamespace(logits_processors=None)
 
 
+HI = {"prompt": "Hi"}
+MADE: Any = {"completion": CompletionRequest, "chat": ChatCompletionRequest}
+MADE |= {"responses": ResponsesRequest, "ids": GenerateRequest, "other": SimpleNamespace}
+
+
 @pytest.mark.parametrize(
-    ("body", "lacks"),
+    ("kind", "fields", "lacks"),
     [
-        (CompletionRequest(prompt="Hi"), True),
-        (CompletionRequest(prompt="Hi", structured_outputs={"regex": "a+"}), True),
-        (CompletionRequest(prompt="Hi", response_format={"type": "json_object"}), True),
-        (CompletionRequest(prompt="Hi", structured_outputs=SPEC), False),
-        (ChatCompletionRequest(**CHAT), True),
-        (ChatCompletionRequest(**CHAT, structured_outputs=SPEC), False),
-        (ResponsesRequest(input="Hi"), True),
-        (ResponsesRequest(input="Hi", structured_outputs=SPEC), False),
-        (GenerateRequest(token_ids=[1], sampling_params=SamplingParams()), True),
-        (GenerateRequest(token_ids=[1], sampling_params=structured(**SPEC)), False),
-        (SimpleNamespace(model_fields_set=()), False),  # for embeddings, say, or to tokenize
+        ("completion", HI, True),
+        ("completion", HI | {"structured_outputs": {"regex": "a+"}}, True),
+        ("completion", HI | {"response_format": {"type": "json_object"}}, True),
+        ("completion", HI | {"structured_outputs": SPEC}, False),
+        ("chat", CHAT, True),
+        ("chat", CHAT | {"structured_outputs": SPEC}, False),
+        ("responses", {"input": "Hi"}, True),
+        ("responses", {"input": "Hi", "structured_outputs": SPEC}, False),
+        ("ids", {"token_ids": [1], "sampling_params": SamplingParams()}, True),
+        ("ids", {"token_ids": [1], "sampling_params": structured(**SPEC)}, False),
+        ("other", {"model_fields_set": ()}, False),  # for embeddings, say, or to tokenize
     ],
 )
 def test_a_body_is_looked_at_before_its_reply_begins(
-    requiring: Callable[..., None], body: Any, lacks: bool
+    use: Any, kind: str, fields: dict[str, Any], lacks: bool
 ) -> None:
     """As far as one can tell there: what the engine would refuse, and nothing else."""
+    body = MADE[kind](**fields)
 
     def missing(*, is_completion: bool = False) -> str | None:
         return required.unmet(body, MODEL, is_completion=is_completion)
 
     assert missing() is None
-    requiring()
+    use(require="on")
     assert (missing() is not None) == lacks
     assert (missing(is_completion=True) is not None) == lacks
-    requiring(ENFORCER_REQUIRE_EXCEPT="completions")
+    use(require="on", require_except="completions")
     assert (missing() is not None) == lacks
     assert missing(is_completion=True) is None
 
@@ -159,14 +133,14 @@ def test_nobody_may_switch_off_what_is_required() -> None:
     settings.read({"ENFORCER_REQUIRE": "on", "ENFORCER_ALLOW_CLIENT": "finish"})
 
 
-def test_the_operator_names_exceptions(requiring: Callable[..., None]) -> None:
-    requiring(ENFORCER_REQUIRE_EXCEPT="completions")
+def test_the_operator_names_exceptions(use: Any) -> None:
+    use(require="on", require_except="completions")
     take_in(SamplingParams(), "cmpl-1-0")
     take_in(SamplingParams(), "12_cmpl-1-0")  # one of several replies
     for name in ("chatcmpl-1", "0_chatcmpl-1", "resp_cmpl-1"):
         with pytest.raises(VLLMValidationError):
             take_in(structured(regex="a"), name)
-    requiring(ENFORCER_REQUIRE_EXCEPT="structured")
+    use(require="on", require_except="structured")
     take_in(structured(regex="a"), "chatcmpl-1")
     with pytest.raises(VLLMValidationError):
         take_in(SamplingParams(), "cmpl-1-0")

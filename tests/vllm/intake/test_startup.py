@@ -9,6 +9,7 @@ import pytest
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import startup
 from enforcer.vllm.observe import metric_defs, metrics, recording, stats
+from tests.support import cases
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,16 +18,27 @@ if TYPE_CHECKING:
     from bench.demo.servers import Server
 
 
-def test_one_line_says_what_is_enforced_and_what_is_not(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = settings.read({"ENFORCER_ALLOW_CLIENT": "finish"})
-    monkeypatch.setattr(settings, "current", lambda: chosen)
+CASES = "vllm/intake/cases/startup.toml"
+
+
+@pytest.fixture
+def said(caplog: pytest.LogCaptureFixture, lines: Any) -> Any:
+    """Give what reads the lines that are logged for a server that enforces all."""
     startup.say.cache_clear()
-    with caplog.at_level(logging.INFO, logger="vllm.enforcer"):
+    metrics.log_former.cache_clear()
+    caplog.set_level(logging.INFO, logger="vllm.enforcer")
+
+    def read() -> Any:
         startup.say("kimi_k2_enforced", ("kimi_k2",))
         startup.say("kimi_k2_enforced", ("kimi_k2",))
-    (line,) = [record.getMessage() for record in caplog.records]
+        return lines()
+
+    return read
+
+
+def test_one_line_says_what_is_enforced_and_what_is_not(said: Any, use: Any) -> None:
+    use(allow_client="finish")
+    (line,) = said()
     assert line == (
         "enforcer: every request by /v1/chat/completions (and /batch), /v1/responses, /v1/messages "
         "and /invocations is enforced; /v1/completions, routes that take token ids, gRPC: only "
@@ -36,99 +48,41 @@ def test_one_line_says_what_is_enforced_and_what_is_not(
     )
 
 
-def test_a_setting_with_a_former_name_is_told(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = settings.read({"ENFORCER_ENGINE": "llguidance"})
-    monkeypatch.setattr(settings, "current", lambda: chosen)
-    startup.say.cache_clear()
-    metrics.log_former.cache_clear()
-    with caplog.at_level(logging.INFO, logger="vllm.enforcer"):
-        startup.say("kimi_k2_enforced", ("kimi_k2",))
-    said, told = [record.getMessage() for record in caplog.records]
-    assert said.endswith("engine=machine")
+def test_a_setting_with_a_former_name_is_told(said: Any, use: Any) -> None:
+    use(engine="llguidance")
+    line, told = said()
+    assert line.endswith("engine=machine")
     assert told == 'enforcer: former engine engine="llguidance" means="machine"'
 
 
+def named(words: dict[str, str] | None) -> settings.Settings:
+    given = {f"{settings.PREFIX}{name}": word for name, word in (words or {}).items()}
+    return settings.read(given)
+
+
 @pytest.mark.parametrize(
-    ("parser", "environment", "expected"),
-    [
-        ("kimi_k2", {}, "no request is enforced by itself (--tool-call-parser kimi_k2; "),
-        (
-            "kimi_k2",
-            {},
-            "; on any route: only requests with a spec of `enforcer.extra_body`, and what",
-        ),
-        (None, {}, "(no --tool-call-parser; kimi_k2_enforced would enforce all)"),
-        (
-            "kimi_k2_enforced",
-            {"ENFORCER_REQUIRE": "on", "ENFORCER_REQUIRE_EXCEPT": "structured"},
-            "; requests without a spec are refused except structured; ",
-        ),
-        ("kimi_k2_enforced", {"ENFORCER_ALLOW_CLIENT": "relax, off"}, "allow_client='relax, off'"),
-        ("kimi_k2_enforced", {"ENFORCER_ON_UNSUPPORTED": "isolate"}, "on_unsupported=isolate"),
-        ("kimi_k2_enforced", {"ENFORCER_ALLOW_CLIENT": "finish,closed"}, "is enforced; "),
-        (
-            "kimi_k2_enforced",
-            {"ENFORCER_ALLOW_CLIENT": "relax", "ENFORCER_ON_UNSUPPORTED": "isolate"},
-            "is enforced, but for what `on_unsupported` and `allow_client` let off; ",
-        ),
-        ("kimi_k2", {"ENFORCER_SHADOW": "on"}, "nothing is enforced (ENFORCER_SHADOW=on): "),
-        ("kimi_k2", {"ENFORCER_SHADOW": "on"}, "engine=machine shadow=on"),
-        (
-            "kimi_k2_enforced",
-            {"ENFORCER_ALLOW_CLIENT": "off", "ENFORCER_ON_UNSUPPORTED": "isolate"},
-            "is enforced, but for what `on_unsupported` and `allow_client` let off; ",
-        ),
-        (
-            "kimi_k2_enforced",
-            {"ENFORCER_ALLOW_CLIENT": "isolate", "ENFORCER_ON_UNSUPPORTED": "relax"},
-            "is enforced, but for what `on_unsupported` and `allow_client` let off; ",
-        ),
-    ],
+    ("parser", "words", "says"), cases.params(CASES, "parser, settings, says", "said")
 )
 def test_the_line_tells_parser_and_settings(
-    parser: str | None, environment: dict[str, Any], expected: str
+    parser: str | None, words: dict[str, str], says: str
 ) -> None:
-    assert expected in startup.said(parser, ("kimi_k2",), settings.read(environment))
-
-
-# What the line says after format and engine, of which nothing is left out.
-SWITCHED = {
-    "ENFORCER_ON_UNSUPPORTED": "relax",
-    "ENFORCER_ALLOW_CLIENT": "finish,closed",
-    "ENFORCER_FORMAT": "standard",
-    "ENFORCER_CLOSED_OBJECTS": "off",
-    "ENFORCER_INTEGERS": "value",
-    "ENFORCER_PLAIN_SPELLING": "off",
-    "ENFORCER_SECOND_SPACE": "off",
-    "ENFORCER_DOCUMENTS": "/etc/schemas",
-    "ENFORCER_MAX_CALLS": "1",
-    "ENFORCER_IDENTICAL_CALLS": "2",
-    "ENFORCER_PREAMBLE_IDS": "0",
-    "ENFORCER_FINISH_WITHIN_BUDGET": "on",
-    "ENFORCER_EMPTY_TURNS": "allow",
-    "ENFORCER_REQUIRE": "on",
-    "ENFORCER_REQUIRE_EXCEPT": "completions",
-    "ENFORCER_CACHE_MIB": "512",
-    "ENFORCER_METRICS_PORT": "9100",
-    "ENFORCER_LIMITS": "depth=64",
-}
+    assert says in startup.said(parser, ("kimi_k2",), named(words))
 
 
 def test_the_line_has_every_setting_that_is_switched_and_no_other() -> None:
-    def tail(environment: dict[str, str]) -> str:
-        chosen = settings.read(environment)
-        return startup.said("kimi_k2_enforced", ("kimi_k2",), chosen).partition(" engine=")[2]
+    """After format and engine, of which nothing is left out."""
 
-    left = settings.VARIABLES.keys() - {"ENFORCER_DIALECT", "ENFORCER_ENGINE", "ENFORCER_SHADOW"}
-    assert SWITCHED.keys() == left
-    written = [
-        f"{name.removeprefix(settings.PREFIX).lower()}={value}" for name, value in SWITCHED.items()
-    ]
-    assert tail(SWITCHED).split() == ["machine", *written]
-    unsaid = {"ENFORCER_CLOSED_OBJECTS": "on", "ENFORCER_DIALECT": "hermes"}
-    assert tail(unsaid | {"ENFORCER_ENGINE": "xgrammar"}) == "xgrammar"
+    def tail(words: dict[str, str]) -> str:
+        line = startup.said("kimi_k2_enforced", ("kimi_k2",), named(words))
+        return line.partition(" engine=")[2]
+
+    switched = cases.load(CASES)["switched"]
+    left = {name.removeprefix(settings.PREFIX) for name in settings.VARIABLES}
+    assert switched.keys() == left - {"DIALECT", "ENGINE", "SHADOW"}
+    written = [f"{name.lower()}={value}" for name, value in switched.items()]
+    assert tail(switched).split() == ["machine", *written]
+    unsaid = {"CLOSED_OBJECTS": "on", "DIALECT": "hermes"}
+    assert tail(unsaid | {"ENGINE": "xgrammar"}) == "xgrammar"
 
 
 @pytest.mark.vllm
@@ -155,7 +109,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
     ("dialects", "shown"), [(("hermes",), [1, 0]), (("hermes", "kimi_k2"), [0, 0])]
 )
 def test_the_metrics_tell_the_format_where_there_is_one(
-    dialects: tuple[str, ...], shown: list[int], recorded: Callable[..., list[int]]
+    dialects: tuple[str, ...], shown: list[int], recorded: Any
 ) -> None:
     startup.say("x", dialects)
     assert recorded(metric_defs.DIALECT, "hermes", "kimi_k2") == shown
@@ -170,21 +124,17 @@ def test_the_metrics_tell_the_versions(recorded: Callable[..., list[int]], tmp_p
 
 
 @pytest.mark.parametrize(
-    ("parser", "shown"),
-    [("hermes_enforced", [1, 0]), ("hermes", [0, 1]), (None, [0, 1])],
+    ("parser", "shown"), [("hermes_enforced", [1, 0]), ("hermes", [0, 1]), (None, [0, 1])]
 )
 def test_the_metrics_tell_whether_every_request_is_enforced(
-    parser: str | None, shown: list[int], recorded: Callable[..., list[int]]
+    parser: str | None, shown: list[int], recorded: Any
 ) -> None:
     assert recorded(metric_defs.SERVERS, "every_request", "on_request") == [0, 0]
     startup.say(parser, ("hermes",))
     assert recorded(metric_defs.SERVERS, "every_request", "on_request") == shown
 
 
-def test_the_metrics_tell_of_shadow_mode(
-    recorded: Callable[..., list[int]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    chosen = settings.read({"ENFORCER_SHADOW": "on"})
-    monkeypatch.setattr(settings, "current", lambda: chosen)
+def test_the_metrics_tell_of_shadow_mode(recorded: Any, use: Any) -> None:
+    use(shadow="on")
     startup.say("hermes", ("hermes",))
     assert recorded(metric_defs.SERVERS, "every_request", "on_request", "nothing") == [0, 0, 1]

@@ -6,11 +6,9 @@ from contextlib import nullcontext
 from functools import cache, partial
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import SamplingParams, StructuredOutputsParams
 from vllm.v1.engine.detokenizer import FastIncrementalDetokenizer, SlowIncrementalDetokenizer
@@ -21,63 +19,46 @@ from enforcer.vllm.native import marker_roles
 from enforcer.vllm.replies import reply
 from enforcer.vllm.server import runtime
 from tests.stock_tags import python_tag
-from tests.vllm_servers import TINY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from transformers.tokenization_utils_tokenizers import TokenizersBackend
-
 
 NAME = {"name": "look"}
 TOOL = {"type": "function", "function": {**NAME, "parameters": {"type": "object"}}}
-SPEC = spec_text.write([], None, None, 0)
+TAG = carrier.structural_tag(spec_text.write([], None, None, 0))
+OPENED = "<|im_assistant|>a<|im_middle|>"
 CALL = (
     "Let me see.<|tool_calls_section_begin|><|tool_call_begin|>functions.look:0"
     '<|tool_call_argument_begin|>{"city": "Paris"}<|tool_call_end|><|tool_calls_section_end|>'
 )
 
 
-@pytest.fixture(scope="module")
-def tokenizer() -> TokenizersBackend:
-    from transformers import AutoTokenizer
-
-    return AutoTokenizer.from_pretrained(TINY)
-
-
 @pytest.fixture(params=[FastIncrementalDetokenizer, SlowIncrementalDetokenizer])
-def detokenizer(
-    request: pytest.FixtureRequest, tokenizer: TokenizersBackend
-) -> Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer]:
+def detokenizer(request: pytest.FixtureRequest, tokenizer: Any) -> Callable[..., Any]:
     """Make a detokenizer as vLLM makes one, of either kind."""
     kind = request.param
     # As in vLLM's copies of a request with `n`, which share it.
     constraint = cache(lambda tag: StructuredOutputsParams(structural_tag=tag))
 
-    def make(
-        stop: list[str],
-        *,
-        tag: str | None = carrier.structural_tag(SPEC),
-        prompt: str = "<|im_assistant|>a<|im_middle|>",
-    ) -> FastIncrementalDetokenizer | SlowIncrementalDetokenizer:
-        params = SamplingParams(
-            stop=stop,
-            skip_special_tokens=False,
-            structured_outputs=tag and constraint(tag),
-        )
+    def make(stop: list[str], *, tag: str | None = TAG, prompt: str = OPENED) -> Any:
+        own = tag and constraint(tag)
+        params = SamplingParams(stop=stop, skip_special_tokens=False, structured_outputs=own)
         ids = tokenizer.encode(prompt, add_special_tokens=False)
-        sent = SimpleNamespace(
-            request_id="r", prompt_token_ids=ids, prompt_embeds=None, sampling_params=params
-        )
+        sent = {"request_id": "r", "prompt_token_ids": ids, "prompt_embeds": None}
         plain = partial(reply.from_new_request, lambda _cls, tokens, wanted: kind(tokens, wanted))
-        return plain(None, tokenizer, sent)
+        return plain(None, tokenizer, SimpleNamespace(**sent, sampling_params=params))
 
     return make
 
 
-def _feed(
-    made: FastIncrementalDetokenizer | SlowIncrementalDetokenizer, ids: list[int], at_once: int
-) -> tuple[str, str | None]:
+@pytest.fixture(scope="module")
+def ids(tokenizer: Any) -> list[int]:
+    """Give the ids of CALL."""
+    return list(tokenizer.encode(CALL, add_special_tokens=False))
+
+
+def _feed(made: Any, ids: list[int], at_once: int) -> tuple[str, str | None]:
     """Feed ids as steps of `at_once`; give the text that streams, and the string found."""
     text = ""
     for begin in range(0, len(ids), at_once):
@@ -91,12 +72,8 @@ def _feed(
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize("stop", ['"', "Paris", "}", "look", "<|tool_call", ":0"])
 def test_no_stop_string_is_found_in_calls(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
-    stop: str,
-    at_once: int,
+    detokenizer: Any, ids: list[int], stop: str, at_once: int
 ) -> None:
-    ids = tokenizer.encode(CALL, add_special_tokens=False)
     made = detokenizer([stop])
     text, found = _feed(made, ids, at_once)
     assert found is None
@@ -106,11 +83,8 @@ def test_no_stop_string_is_found_in_calls(
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
 def test_one_before_the_calls_is_found_and_what_follows_is_dropped(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
-    at_once: int,
+    detokenizer: Any, tokenizer: Any, ids: list[int], at_once: int
 ) -> None:
-    ids = tokenizer.encode(CALL, add_special_tokens=False)
     made = detokenizer(["see"])
     assert _feed(made, ids, at_once) == ("Let me ", "see")
     assert tokenizer.decode(made.output_token_ids).startswith("Let me see")
@@ -118,50 +92,38 @@ def test_one_before_the_calls_is_found_and_what_follows_is_dropped(
 
 
 def test_a_turn_that_the_prompt_has_left_inside_a_call_has_no_stop_strings(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
+    detokenizer: Any, tokenizer: Any
 ) -> None:
-    begun = CALL[: CALL.index("Paris")]
-    made = detokenizer(["Paris"], prompt=f"<|im_assistant|>a<|im_middle|>{begun}")
-    ids = tokenizer.encode(CALL[CALL.index("Paris") :], add_special_tokens=False)
-    assert _feed(made, ids, 1)[1] is None
+    begun, rest = CALL[: CALL.index("Paris")], CALL[CALL.index("Paris") :]
+    made = detokenizer(["Paris"], prompt=OPENED + begun)
+    assert _feed(made, tokenizer.encode(rest, add_special_tokens=False), 1)[1] is None
 
 
 @pytest.mark.parametrize("choice", ["auto", "required", {"type": "function", "function": NAME}])
 def test_nor_is_one_in_calls_that_a_tag_of_vllms_own_has_enforced(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
-    choice: object,
+    detokenizer: Any, ids: list[int], choice: object
 ) -> None:
     tag = python_tag({"tools": [TOOL], "tool_choice": choice}, "parameter")
-    ids = tokenizer.encode(CALL, add_special_tokens=False)
     assert _feed(detokenizer(["Paris"], tag=tag), ids, 1)[1] is None
     assert _feed(detokenizer(["see"], tag=tag), ids, 1)[1] == "see"
 
 
 @pytest.mark.parametrize("tag", [None, '{"type": "structural_tag"}'])
-def test_other_requests_are_as_ever(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
-    tag: str | None,
-) -> None:
-    ids = tokenizer.encode(CALL, add_special_tokens=False)
+def test_other_requests_are_as_ever(detokenizer: Any, ids: list[int], tag: str | None) -> None:
     assert _feed(detokenizer(["Paris"], tag=tag), ids, 1)[1] == "Paris"
 
 
 READ = spec_text.read(spec_text.write([TOOL], "auto", True, 0))
 
 
-def _stopping(tokenizer: TokenizersBackend, *names: str) -> SamplingParams:
+def _stopping(tokenizer: Any, *names: str) -> SamplingParams:
     return SamplingParams(stop_token_ids=tokenizer.convert_tokens_to_ids(list(names)))
 
 
 @pytest.mark.parametrize(
     "name", ["a", "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<|tool_call_end|>"]
 )
-def test_a_stop_id_that_can_stand_inside_a_call_is_refused(
-    tokenizer: TokenizersBackend, name: str
-) -> None:
+def test_a_stop_id_that_can_stand_inside_a_call_is_refused(tokenizer: Any, name: str) -> None:
     with pytest.raises(VLLMValidationError, match="half a call") as caught:
         sampling_options._reject_stop_ids(_stopping(tokenizer, "<|im_end|>", name), READ, tokenizer)
     assert caught.value.parameter == "stop_token_ids"
@@ -169,7 +131,7 @@ def test_a_stop_id_that_can_stand_inside_a_call_is_refused(
 
 @pytest.mark.parametrize(("choice", "refuses"), [("auto", True), ("none", False)])
 def test_so_it_is_beside_a_spec_that_the_request_brings(
-    tokenizer: TokenizersBackend, choice: str, *, refuses: bool
+    tokenizer: Any, choice: str, *, refuses: bool
 ) -> None:
     spec = spec_text.read(spec_text.write([TOOL], choice, None, 0))
     inside, end = tokenizer.convert_tokens_to_ids(["city", "<|im_end|>"])
@@ -180,15 +142,12 @@ def test_so_it_is_beside_a_spec_that_the_request_brings(
         sampling_options._reject_stop_ids(SamplingParams(stop_token_ids=[inside]), spec, tokenizer)
 
 
-@pytest.mark.parametrize(
-    "name",
-    ["<|im_end|>", "<|tool_calls_section_end|>", "</think>"],
-)
-def test_stop_ids_that_cut_no_call_are_taken(tokenizer: TokenizersBackend, name: str) -> None:
+@pytest.mark.parametrize("name", ["<|im_end|>", "<|tool_calls_section_end|>", "</think>"])
+def test_stop_ids_that_cut_no_call_are_taken(tokenizer: Any, name: str) -> None:
     sampling_options._reject_stop_ids(_stopping(tokenizer, name), READ, tokenizer)
 
 
-def test_what_is_no_id_of_the_models_can_stand_in_no_call(tokenizer: TokenizersBackend) -> None:
+def test_what_is_no_id_of_the_models_can_stand_in_no_call(tokenizer: Any) -> None:
     """What becomes of it vLLM says."""
     size = runtime.table_for(tokenizer).vocabulary.size
     foreign = SimpleNamespace(stop_token_ids=[-1, size, 99_999_999])
@@ -199,39 +158,22 @@ def test_what_is_no_id_of_the_models_can_stand_in_no_call(tokenizer: TokenizersB
 
 
 def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
-    tokenizer: TokenizersBackend, monkeypatch: pytest.MonkeyPatch
+    tokenizer: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    table = runtime.table_for(tokenizer)
-    looks: list[int] = []
-    tokens = marker_roles.tokens
-
-    def _tokens(*given: Any) -> frozenset[int]:
-        looks.append(1)
-        return tokens(*given)
-
-    monkeypatch.setattr(marker_roles, "tokens", _tokens)
-    params = SamplingParams(stop_token_ids=sorted(table.turn_end_ids) * 1000)
+    tokens = Mock(side_effect=marker_roles.tokens)
+    monkeypatch.setattr(marker_roles, "tokens", tokens)
+    ends = sorted(runtime.table_for(tokenizer).turn_end_ids)
+    params = SamplingParams(stop_token_ids=ends * 1000)
     tools = [{"type": "function", "function": {"name": "look", "parameters": {}}}]
-    sampling_options._reject_stop_ids(
-        params, spec_text.read(spec_text.write(tools, "auto", True, 0)), tokenizer
-    )
-    assert len(looks) == 1
+    spec = spec_text.read(spec_text.write(tools, "auto", True, 0))
+    sampling_options._reject_stop_ids(params, spec, tokenizer)
+    assert tokens.call_count == 1
 
 
 def test_what_a_prompt_has_begun_is_read_once_for_all_replies(
-    detokenizer: Callable[..., FastIncrementalDetokenizer | SlowIncrementalDetokenizer],
-    tokenizer: TokenizersBackend,
-    ids_read: list[int],
+    detokenizer: Any, tokenizer: Any, ids: list[int], ids_read: list[int]
 ) -> None:
     begun = "so it is " * 100
-    ids = tokenizer.encode(CALL, add_special_tokens=False)
-
-    def replies() -> None:
-        made = [
-            detokenizer(["Paris"], prompt="<|im_assistant|>a<|im_middle|>" + begun)
-            for _ in range(8)
-        ]
-        assert [_feed(one, ids, 3)[1] for one in made] == [None] * 8
-
-    replies()
+    made = [detokenizer(["Paris"], prompt=OPENED + begun) for _ in range(8)]
+    assert [_feed(one, ids, 3)[1] for one in made] == [None] * 8
     assert len(ids_read) < 2 * len(tokenizer.encode(begun)) + 8 * len(ids)

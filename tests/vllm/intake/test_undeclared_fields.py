@@ -8,9 +8,6 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from pydantic import BaseModel
 from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
 from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
@@ -23,9 +20,9 @@ from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.entrypoints.scale_out.token_in_token_out.protocol import GenerateRequest
 from vllm.entrypoints.serve.tokenize.protocol import TokenizeChatRequest, TokenizeCompletionRequest
 from vllm.exceptions import VLLMValidationError
+from vllm.parser.parser_manager import ParserManager
 
 import enforcer
-from enforcer.vllm.config import settings
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from tests.stock_tags import tokenizer
 from tests.vllm.way_in import USER, Server, undeclared
@@ -91,6 +88,7 @@ def counted_text(server: Server, request: Any) -> _Rendered:
 CHAT = {"messages": [USER], "tools": TOOLS}
 TEXT = {"prompt": "Hi"}
 COUNTED = {**CHAT, **SPEC, "vllm_xargs": 5, "use_beam_search": True}
+FLAT = {"type": "function", **FUNCTION}
 ROUTES: dict[str, tuple[Callable[[Server, Any], _Rendered], type[BaseModel], dict[str, Any]]] = {
     "chat": (chat, ChatCompletionRequest, CHAT),
     "chat with a spec": (chat, ChatCompletionRequest, CHAT | SPEC),
@@ -99,11 +97,7 @@ ROUTES: dict[str, tuple[Callable[[Server, Any], _Rendered], type[BaseModel], dic
     "beam search": (completion, CompletionRequest, {**TEXT, **SPEC, "use_beam_search": True}),
     "replaced": (completion, CompletionRequest, {**TEXT, **SPEC, "response_format": ANY_TEXT}),
     "stop ids": (completion, CompletionRequest, {**TEXT, **SPEC, "stop_token_ids": [5]}),
-    "responses": (
-        responses,
-        ResponsesRequest,
-        {"input": [USER], "tools": [{"type": "function", **FUNCTION}]},
-    ),
+    "responses": (responses, ResponsesRequest, {"input": [USER], "tools": [FLAT]}),
     "messages": (messages, AnthropicMessagesRequest, {"messages": [USER], "max_tokens": 9}),
     "batch": (batch, BatchChatCompletionRequest, {"messages": [[USER]]}),
     "token ids": (token_ids, GenerateRequest, {"token_ids": [39], "sampling_params": SPEC}),
@@ -119,19 +113,16 @@ def server() -> Server:
 
 
 @pytest.fixture(params=["ours", "beside", "required"])
-def kind(request: pytest.FixtureRequest, server: Server, monkeypatch: pytest.MonkeyPatch) -> str:
+def kind(request: Any, server: Server, monkeypatch: Any, use: Any) -> str:
     """Serve with our parser, with vLLM's, and with ours where all has to be enforced."""
     found = str(request.param)
     if found == "beside":
-        from vllm.parser.parser_manager import ParserManager
-
         stock = ParserManager.get_parser(
             tool_parser_name="kimi_k2", enable_auto_tools=True, tokenizer=tokenizer()
         )
         monkeypatch.setattr(server.renderer, "parser", stock)
     elif found == "required":
-        chosen = settings.read({"ENFORCER_REQUIRE": "on"})
-        monkeypatch.setattr(settings, "current", lambda: chosen)
+        use(require="on")
     return found
 
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 import torch
 from vllm import SamplingParams
 from vllm.exceptions import VLLMValidationError
 from vllm.sampling_params import StructuredOutputsParams
-from vllm.v1.sample.logits_processor.interface import (
-    BatchUpdate,
-    MoveDirectionality,
-)
+from vllm.v1.sample.logits_processor.interface import BatchUpdate, MoveDirectionality
 from vllm.v1.sample.logits_processor.interface import LogitsProcessor as V1LogitsProcessor
 from vllm.v1.worker.gpu.sample.logits_processor.interface import (
     LogitsProcessor as V2LogitsProcessor,
@@ -54,17 +52,22 @@ def test_one_class_for_both_interfaces() -> None:
     assert issubclass(EnforcerLogitsProcessor, V2LogitsProcessor)
 
 
+END_ONLY = {*ENFORCER.table.turn_end_ids} & {*map(VOCABULARY.control, ("<|im_end|>", "[EOS]"))}
+
+
 def v1() -> EnforcerLogitsProcessor:
     return EnforcerLogitsProcessor(config(), torch.device("cpu"), False)
 
 
-def update(
-    added: list[tuple[int, SamplingParams, list[int], list[int]]] | tuple[Any, ...] = (),
-    removed: list[int] | tuple[Any, ...] = (),
-    moved: list[tuple[int, int, MoveDirectionality]] | tuple[Any, ...] = (),
-    size: int = SLOTS,
-) -> BatchUpdate:
+def update(added: Any = (), removed: Any = (), moved: Any = (), size: int = SLOTS) -> BatchUpdate:
     return BatchUpdate(batch_size=size, removed=removed, added=added, moved=moved)
+
+
+def with_rows(*added: Any) -> EnforcerLogitsProcessor:
+    """Make a processor with rows of parameters, a prompt and ids that are written."""
+    processor = v1()
+    processor.update_state(update([(at, *row) for at, row in enumerate(added)]))
+    return processor
 
 
 def run(processor: EnforcerLogitsProcessor, count: int = SLOTS) -> list[set[int]]:
@@ -73,57 +76,45 @@ def run(processor: EnforcerLogitsProcessor, count: int = SLOTS) -> list[set[int]
 
 def test_a_marker_cannot_be_spelled_for_vllms_parser_to_find() -> None:
     """It reads the reply's text, in which a control token and its name look alike."""
-    processor, prompt = v1(), PROMPTS[0]
     marker = "<|tool_calls_section_begin|>"
     spelled = [token for char in marker for token in ids(char)]
-    output = spelled[:-1]
-    processor.update_state(update([(0, params(TOOLS), prompt, output)]))
-    opened = run(processor)[0]
+    opened = run(with_rows((params(TOOLS), PROMPTS[0], spelled[:-1])))[0]
     assert spelled[-1] not in opened
     assert {*ids("a"), *ids(marker)} <= opened
 
 
 def test_v1_follows_rows_that_are_added_moved_and_removed() -> None:
-    processor, prompt = v1(), PROMPTS[0]
+    prompt = PROMPTS[0]
     outputs: list[list[int]] = [[], [], []]
-    processor.update_state(
-        update(
-            [
-                (0, params(TOOLS), prompt, outputs[0]),
-                (1, SamplingParams(), prompt, outputs[1]),
-                (2, params(TOOLS, "required"), prompt, outputs[2]),
-            ]
-        )
-    )
+    wanted = (params(TOOLS), SamplingParams(), params(TOOLS, "required"))
+    processor = with_rows(*((own, prompt, ids) for own, ids in zip(wanted, outputs, strict=True)))
     outputs[0] += ids("a")
     outputs[2] += ids("<|tool_calls_section_begin|><|tool_call_begin|>")
     zero, two = expected(prompt, outputs[0]), expected(prompt, outputs[2], choice="required")
     assert run(processor) == [zero, EVERYTHING, two, EVERYTHING]
     processor.update_state(update(moved=[(0, 2, MoveDirectionality.SWAP)]))
     assert run(processor) == [two, EVERYTHING, zero, EVERYTHING]
-    processor.update_state(
-        update(removed=[0], moved=[(2, 0, MoveDirectionality.UNIDIRECTIONAL)], size=2)
-    )
+    moved = [(2, 0, MoveDirectionality.UNIDIRECTIONAL)]
+    processor.update_state(update(removed=[0], moved=moved, size=2))
     assert run(processor, 2) == [zero, EVERYTHING]
     processor.update_state(update([(0, SamplingParams(), prompt, [])], size=1))
     assert run(processor, 1) == [EVERYTHING]
 
 
 def test_v1_reads_ids_when_they_are_final() -> None:
-    processor, prompt = v1(), PROMPTS[0]
     output: list[int] = []
-    processor.update_state(update([(0, params(TOOLS), prompt, output)]))
+    processor = with_rows((params(TOOLS), PROMPTS[0], output))
     run(processor)
     output.append(-1)  # as async scheduling does
     processor.update_state(None)
     output[-1:] = ids("<|tool_calls_section_begin|>")
-    assert run(processor)[0] == expected(prompt, output)
+    assert run(processor)[0] == expected(PROMPTS[0], output)
 
 
 def test_v1_catches_up_after_preemption_and_after_a_shortened_output() -> None:
-    processor, prompt = v1(), PROMPTS[0]
+    prompt = PROMPTS[0]
     output = ids("<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0")
-    processor.update_state(update([(0, params(TOOLS), prompt, output)]))
+    processor = with_rows((params(TOOLS), prompt, output))
     run(processor)
     again = list(output)
     processor.update_state(update(removed=[0], size=0))
@@ -139,47 +130,25 @@ def test_v1_refuses_speculative_decoding() -> None:
         EnforcerLogitsProcessor(config(speculative), torch.device("cpu"), False)
 
 
-def end_only() -> set[int]:
-    return {VOCABULARY.control(name) for name in ("<|im_end|>", "[EOS]") if name in ENDS}
-
-
-ENDS = {name for name, i in VOCABULARY.controls.items() if i in ENFORCER.table.turn_end_ids}
-
-
-def _warnings(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [each.getMessage() for each in caplog.records if each.levelname == "WARNING"]
-
-
-def test_a_prompt_that_cannot_go_on_closes_the_gate_for_its_request_only(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    processor = v1()
+def test_a_prompt_that_cannot_go_on_closes_the_gate_for_its_request_only(lines: Any) -> None:
     begun = ids(OPENING + "<|tool_calls_section_begin|>")
-    processor.update_state(
-        update([(0, params(TOOLS, "none"), begun, []), (1, params(TOOLS), PROMPTS[0], [])])
-    )
-    assert run(processor)[:2] == [end_only(), expected(PROMPTS[0], [])]
-    assert _warnings(caplog) == ['enforcer: turn failed reason="start" error="IllegalPrefix"']
+    processor = with_rows((params(TOOLS, "none"), begun, []), (params(TOOLS), PROMPTS[0], []))
+    assert run(processor)[:2] == [END_ONLY, expected(PROMPTS[0], [])]
+    assert lines() == ['enforcer: turn failed reason="start" error="IllegalPrefix"']
 
 
-def test_an_id_that_was_masked_closes_the_gate(caplog: pytest.LogCaptureFixture) -> None:
-    processor = v1()
+def test_an_id_that_was_masked_closes_the_gate(lines: Any) -> None:
     output: list[int] = []
-    processor.update_state(update([(0, params(TOOLS), PROMPTS[0], output)]))
+    processor = with_rows((params(TOOLS), PROMPTS[0], output))
     output.append(-1)  # a placeholder that nobody repaired
-    assert run(processor)[0] == end_only()
+    assert run(processor)[0] == END_ONLY
     output.append(VOCABULARY.control("<|im_end|>"))
-    assert run(processor)[0] == end_only()
-    assert _warnings(caplog) == ['enforcer: turn failed reason="rejected" state="START"']
+    assert run(processor)[0] == END_ONLY
+    assert lines() == ['enforcer: turn failed reason="rejected" state="START"']
 
 
-def test_a_gate_that_closes_is_told_once_and_others_go_on(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    processor = v1()
-    processor.update_state(
-        update([(0, params(TOOLS), PROMPTS[0], []), (1, params(TOOLS), PROMPTS[0], [])])
-    )
+def test_a_gate_that_closes_is_told_once_and_others_go_on(lines: Any, monkeypatch: Any) -> None:
+    processor = with_rows(*[(params(TOOLS), PROMPTS[0], [])] * 2)
     assert run(processor)[0] == expected(PROMPTS[0], [])
     following = Enforcer.start
     broken: list[Matcher] = []
@@ -191,16 +160,13 @@ def test_a_gate_that_closes_is_told_once_and_others_go_on(
     monkeypatch.setattr(Enforcer, "start", start)
     processor.update_state(update([(2, params(TOOLS), PROMPTS[0], [])]))
     broken[0].fail(EngineFailure("the engine has too many expressions"))
-    assert run(processor)[:3] == [expected(PROMPTS[0], [])] * 2 + [end_only()]
-    assert run(processor)[:3] == [expected(PROMPTS[0], [])] * 2 + [end_only()]
-    assert _warnings(caplog) == [
-        'enforcer: turn failed reason="gate_closed" state="START" error="EngineFailure"'
-    ]
+    for _ in range(2):
+        assert run(processor)[:3] == [expected(PROMPTS[0], [])] * 2 + [END_ONLY]
+    failure = 'reason="gate_closed" state="START" error="EngineFailure"'
+    assert lines() == [f"enforcer: turn failed {failure}"]
 
 
-def test_a_model_with_fewer_ids_than_its_tokenizer_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_model_with_fewer_ids_than_its_tokenizer_is_refused(monkeypatch: Any) -> None:
     small = config()
     monkeypatch.setattr(small.model_config, "get_vocab_size", lambda: VOCABULARY.size - 1)
     with pytest.raises(ConfigurationError, match="ids"):
@@ -248,9 +214,7 @@ def test_the_engine_is_told_what_the_server_has_settled() -> None:
     assert sampling.extra_args == again
 
 
-def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(monkeypatch: Any) -> None:
     own = StructuredOutputsParams(**enforcer.extra_body(TOOLS)["structured_outputs"])
     sampling = SamplingParams(structured_outputs=own)
     method = "_validate_structured_outputs"
@@ -258,12 +222,7 @@ def test_a_forgotten_via_is_named_where_the_plugin_is_not_loaded(
     monkeypatch.setattr(SamplingParams, method, getattr(bare, names.PATCHED, bare))
     with pytest.raises(VLLMValidationError, match=r"via=enforcer\.Route"):
         EnforcerLogitsProcessor.validate_params(sampling)
-
-    def patched(*_: object) -> None:
-        """Stand in for the plugin's."""
-
-    setattr(patched, names.PATCHED, bare)
-    monkeypatch.setattr(SamplingParams, method, patched)
+    monkeypatch.setattr(SamplingParams, method, Mock(**{names.PATCHED: bare}))
     EnforcerLogitsProcessor.validate_params(sampling)
     stock = StructuredOutputsParams(structural_tag='{"type": "structural_tag"}')
     monkeypatch.setattr(SamplingParams, method, bare)

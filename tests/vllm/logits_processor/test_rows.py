@@ -67,9 +67,7 @@ def test_what_takes_long_is_compiled_from_the_start_on_and_not_when_a_call_begin
 
 
 @pytest.mark.parametrize("error", [EnforcerError("no"), ValueError("no"), BaseException("a panic")])
-def test_whatever_a_start_raises_ends_one_turn(
-    monkeypatch: pytest.MonkeyPatch, error: BaseException
-) -> None:
+def test_whatever_a_start_raises_ends_one_turn(monkeypatch: Any, error: BaseException) -> None:
     def start(*_: object, **__: object) -> None:
         raise error
 

@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vllm.intake import sampling_options

@@ -12,7 +12,7 @@ import enforcer
 from enforcer.errors import EnforcerError
 from enforcer.vllm.native import native_tags
 from enforcer.vllm.native.misreadings import ReadableMatcher
-from tests.vocabularies import small, write
+from tests.vocabularies import bits, small, split, write
 
 if TYPE_CHECKING:
     from enforcer.turn.matcher import Matcher
@@ -27,16 +27,15 @@ HEADER = f"{BEGIN}{CALL}functions.get:0<|tool_call_argument_begin|>"
 SPELLED = (BEGIN, CALL, "<|tool_call_end|>", "<|tool_calls_section_end|>")
 
 
-def tool(schema: dict[str, Any] | None = None) -> list[dict[str, Any]]:
-    function = {"name": "get", "parameters": schema or {"type": "object"}}
-    return [{"type": "function", "function": function}]
+def tool(schema: Any) -> list[dict[str, Any]]:
+    return [{"type": "function", "function": {"name": "get", "parameters": schema}}]
+
+
+OBJECT = {"type": "object"}
 
 
 def start(
-    schema: dict[str, Any] | None = None,
-    think_apart: bool = True,
-    prompt: str = OPEN,
-    choice: str = "auto",
+    schema: Any = OBJECT, think_apart: bool = True, prompt: str = OPEN, choice: str = "auto"
 ) -> ReadableMatcher:
     matcher = ENFORCER.matcher(tool(schema), choice, prompt_ids=write(V, prompt))
     reader = native_tags.reader(TABLE, think_apart=think_apart)
@@ -47,7 +46,7 @@ def start(
 def legal(matcher: Matcher | ReadableMatcher) -> set[int]:
     mask = np.zeros((1, V.words), dtype=np.int32)
     matcher.fill(mask)
-    return set(np.flatnonzero(np.unpackbits(mask.view(np.uint8), bitorder="little")).tolist())
+    return bits(mask[0])
 
 
 def feed(matcher: Matcher | ReadableMatcher, ids: list[int]) -> int:
@@ -56,15 +55,8 @@ def feed(matcher: Matcher | ReadableMatcher, ids: list[int]) -> int:
 
 
 def text_ids(text: str, rng: Random | None = None) -> list[int]:
-    """Text as ordinary tokens, split at random."""
-    data, ids = text.encode(), []
-    keys, found = V.sorted_text
-    while data:
-        fits = [token for key, token in zip(keys, found, strict=True) if data.startswith(key)]
-        token = rng.choice(fits) if rng else max(fits, key=lambda t: len(V.token_bytes(t)))
-        ids.append(token)
-        data = data[len(V.token_bytes(token)) :]
-    return ids
+    """Text as ordinary tokens, the longest or split at random."""
+    return split(rng.choice if rng else lambda ids: ids[0], V, text.encode())
 
 
 @pytest.mark.parametrize("marker", SPELLED)
@@ -112,7 +104,7 @@ def test_a_call_begins_after_the_think_where_it_is_split_off_as_text() -> None:
 def test_no_white_space_stands_before_arguments_nor_behind_them(think_apart: bool) -> None:
     arguments = write(V, HEADER)
     white = {token for token in range(V.size) if V.token_bytes(token)[:1].isspace()}
-    plain = ENFORCER.matcher(tool(), "auto", prompt_ids=write(V, OPEN))
+    plain = ENFORCER.matcher(tool(OBJECT), "auto", prompt_ids=write(V, OPEN))
     assert feed(plain, arguments) == len(arguments)
     assert legal(plain) & white
     matcher = start(think_apart=think_apart)
@@ -142,7 +134,9 @@ def test_a_string_that_must_hold_a_marker_is_written_with_an_escape() -> None:
 
 def test_text_that_must_spell_a_marker_closes_the_gate() -> None:
     wanted = {"type": "choice", "choice": ["a<|tool_call_begin|>"]}
-    plain = ENFORCER.matcher(tool(), "auto", prompt_ids=write(V, OPEN), response_format=wanted)
+    plain = ENFORCER.matcher(
+        tool(OBJECT), "auto", prompt_ids=write(V, OPEN), response_format=wanted
+    )
     reader = native_tags.reader(TABLE, think_apart=False)
     assert reader is not None
     matcher = ReadableMatcher(plain, reader)
@@ -176,7 +170,7 @@ def test_mask_accept_validate_and_rollback_agree_along_random_turns(seed: int) -
     think_apart = rng.choice([True, False])
     prompt = OPEN + rng.choice(("", "<think>"))
     matcher = start(think_apart=think_apart, prompt=prompt, choice=rng.choice(("auto", "required")))
-    plain = ENFORCER.matcher(tool(), "auto", prompt_ids=write(V, prompt))
+    plain = ENFORCER.matcher(tool(OBJECT), "auto", prompt_ids=write(V, prompt))
     ids: list[int] = []
     bait = text_ids("".join(rng.choice(SPELLED) for _ in range(3)), rng)
     for _ in range(60):

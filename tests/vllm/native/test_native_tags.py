@@ -5,15 +5,12 @@ from __future__ import annotations
 import copy
 import itertools
 import json
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-from tests.vocabularies import small, write
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 
 from enforcer.errors import InvalidTools, UnknownTag
 from enforcer.request import response_format, tools
@@ -24,6 +21,7 @@ from enforcer.vllm.native import native_tags
 from enforcer.vocabulary import Vocabulary
 from tests.stock_tags import python_tag
 from tests.support.rust_tags import BODIES
+from tests.vocabularies import small, write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,10 +30,8 @@ if TYPE_CHECKING:
 
 
 KIMI = dialects.load("kimi_k2")
-RUST = [
-    json.loads(line)
-    for line in Path(__file__).with_name("rust_tags.jsonl").read_text("utf-8").splitlines()
-]
+LINES = Path(__file__).with_name("rust_tags.jsonl").read_text("utf-8").splitlines()
+RUST = [json.loads(line) for line in LINES]
 TABLE = Table(KIMI, Vocabulary.of_bytes(KIMI.controls))
 LEVELS = ("parameter", "function", "auto")
 
@@ -119,20 +115,18 @@ def test_tools_are_named_whose_schemas_a_tag_leaves_out(body: dict[str, Any], le
     tag = python_tag(body, level)
     if tag is None:
         return
-    declared = body["tools"]
+    functions = [tool["function"] for tool in body["tools"]]
     if isinstance(body.get("tool_choice"), dict):
-        declared = [tool for tool in declared if tool["function"]["name"] == "get"]
+        functions = [each for each in functions if each["name"] == "get"]
     free = {
-        tool["function"]["name"]
-        for tool in declared
-        if "parameters" not in tool["function"]
-        or (level != "parameter" and not tool["function"].get("strict"))
+        each["name"]
+        for each in functions
+        if "parameters" not in each or (level != "parameter" and not each.get("strict"))
     }
-    if native_tags.concerns(tag, KIMI):
+    concerns = native_tags.concerns(tag, KIMI)
+    assert set(native_tags.left_free(tag, KIMI)) == (free if concerns else set())
+    if concerns:
         assert set(read(tag).left_free) == free
-    assert set(native_tags.left_free(tag, KIMI)) == (
-        free if native_tags.concerns(tag, KIMI) else set()
-    )
 
 
 def test_in_a_tag_of_another_shape_no_tool_is_named() -> None:
@@ -153,14 +147,14 @@ def paths(node: Any, at: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str
             yield from paths(value, (*at, index))
 
 
-def put(tag: str, path: tuple[int | str, ...], value: Any) -> dict[str, Any]:
+def at(data: Any, path: tuple[int | str, ...]) -> Any:
+    return reduce(getitem, path, data)
+
+
+def put(tag: str, path: tuple[int | str, ...], value: Any) -> Any:
     data = json.loads(tag)
-    node = data
-    for key in path[:-1]:
-        node = node[key]
-    node[path[-1]] = value
-    found: dict[str, Any] = data
-    return found
+    at(data, path[:-1])[path[-1]] = value
+    return data
 
 
 RECORDED = [
@@ -193,18 +187,11 @@ def test_a_tag_that_differs_anywhere_is_refused_or_means_what_it_says(tag: str) 
 
 @pytest.mark.parametrize("tag", RECORDED, ids=range(len(RECORDED)))
 def test_a_tag_with_a_key_more_is_refused(tag: str) -> None:
-    for path in paths(json.loads(tag)):
-        more = put(tag, (*path, "more"), 1) if is_object(tag, path) else None
-        if more is not None:
+    data = json.loads(tag)
+    for path in paths(data):
+        if isinstance(at(data, path), dict):
             with pytest.raises(UnknownTag):
-                read(json.dumps(more))
-
-
-def is_object(tag: str, path: tuple[int | str, ...]) -> bool:
-    node = json.loads(tag)
-    for key in path:
-        node = node[key]
-    return isinstance(node, dict)
+                read(json.dumps(put(tag, (*path, "more"), 1)))
 
 
 CALL = RECORDED[1]

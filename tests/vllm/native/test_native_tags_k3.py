@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import copy
 import json
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
@@ -12,12 +14,6 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import numpy as np
 import pytest
-
-from tests import kimi_k3_tokenizer
-from tests.kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionToolsParam
 from vllm.tool_parsers.kimi_k3_tool_parser import KimiK3ToolParser
 from vllm.tool_parsers.structural_tag_registry import get_kimi_k3_structural_tag
@@ -26,28 +22,25 @@ from enforcer.errors import InvalidTools
 from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
 from enforcer.turn.parser import Parser
-from enforcer.vllm import patches
 from enforcer.vllm.config import names
 from enforcer.vllm.native import kimi_k3
 from enforcer.vllm.native.misreadings import ReadableMatcher
 from enforcer.vllm.native.tags import NativeTurn, UnlikeError
-from enforcer.vllm.observe import recording
 from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
+from tests import kimi_k3_tokenizer
+from tests.kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
 from tests.vllm_managers import know, manager, ready, request
+from tests.vocabularies import bits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from vllm.v1.structured_output import StructuredOutputManager
-
     from enforcer.vllm.engine.backend import EnforcedGrammar
 
 
-RUST = [
-    json.loads(line)
-    for line in Path(__file__).with_name("rust_tags_k3.jsonl").read_text("utf-8").splitlines()
-]
+LINES = Path(__file__).with_name("rust_tags_k3.jsonl").read_text("utf-8").splitlines()
+RUST = [json.loads(line) for line in LINES]
 CALLS = [case for case in RUST if kimi_k3.OPEN + "tools" in (case["tag"] or "")]
 VOCABULARY = Vocabulary.of_bytes([OPEN, CLOSE, SEP, END])
 SCHEMA = {"type": "object", "properties": {'a"&': {"type": "integer"}}, "required": ['a"&']}
@@ -67,14 +60,9 @@ def ids_of(parts: list[str | Control] | tuple[str | Control, ...]) -> list[int]:
 
 
 def prompt(body: dict[str, Any], messages: list[dict[str, Any]] = ASK) -> list[int]:
-    options = body.get("chat_template_kwargs", {})
-    choice = body.get("tool_choice")
-    listed = body.get("tools")
-    return ids_of(
-        kimi_k3_tokenizer.rendered(
-            messages, listed, add_generation_prompt=True, tool_choice=choice, **options
-        )
-    )
+    options: Any = {"tool_choice": body.get("tool_choice"), **body.get("chat_template_kwargs", {})}
+    own = {"add_generation_prompt": True, **options}
+    return ids_of(kimi_k3_tokenizer.rendered(messages, body.get("tools"), **own))
 
 
 def read(case: dict[str, Any]) -> NativeTurn:
@@ -100,14 +88,15 @@ def test_what_was_recorded_has_many_shapes() -> None:
 
 def same(found: Spec, wanted: Spec) -> bool:
     """Schemas are compared as values: the prompt has them with their keys sorted."""
-    for spec in (found, wanted):
-        for name, tool in spec.toolset.tools.items():
-            mine = (found.toolset.tools[name].schema, wanted.toolset.tools[name].schema)
-            assert json.loads(mine[0]) == json.loads(mine[1]), tool
-    asked = (found.toolset.allowed, found.toolset.choice, found.toolset.parallel)
-    return asked == (wanted.toolset.allowed, wanted.toolset.choice, wanted.toolset.parallel) and (
-        found.response_format == wanted.response_format
-    )
+    for name in {*found.toolset.tools, *wanted.toolset.tools}:
+        mine, theirs = (spec.toolset.tools[name].schema for spec in (found, wanted))
+        assert json.loads(mine) == json.loads(theirs), name
+
+    def asked(spec: Spec) -> Any:
+        toolset = spec.toolset
+        return toolset.allowed, toolset.choice, toolset.parallel, spec.response_format
+
+    return bool(asked(found) == asked(wanted))
 
 
 @pytest.mark.parametrize("case", CALLS, ids=lambda case: f"{case['level']} {case['body']}"[:90])
@@ -188,40 +177,23 @@ def test_a_tag_with_a_key_more_is_refused(at: int) -> None:
     assert len(paths) > 8
     for path in paths:
         more = copy.deepcopy(data)
-        node = more
-        for key in path:
-            node = node[key]
-        node["more"] = 1
+        reduce(getitem, path, more)["more"] = 1
         with pytest.raises(UnlikeError):
             kimi_k3.turn(more, VOCABULARY, prompt(case["body"]))
 
 
+MANY = {"type": "object", "additionalProperties": {"type": "string"}}
+PROPERTIES = {"s": {"type": "string", "maxLength": 12}, "n": {"type": "integer"}, "o": MANY}
+GET = {"type": "object", "properties": PROPERTIES, "required": ["s"], "additionalProperties": False}
 TURN_TOOLS: list[dict[str, Any]] = [
-    {
-        "type": "function",
-        "function": {
-            "name": "get",
-            "parameters": {
-                "type": "object",
-                "properties": {
-                    "s": {"type": "string", "maxLength": 12},
-                    "n": {"type": "integer"},
-                    "o": {"type": "object", "additionalProperties": {"type": "string"}},
-                },
-                "required": ["s"],
-                "additionalProperties": False,
-            },
-        },
-    },
+    {"type": "function", "function": {"name": "get", "parameters": GET}},
     {"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}},
 ]
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[StructuredOutputManager]:
+def engine(monkeypatch: pytest.MonkeyPatch, installed: None) -> Iterator[Any]:  # noqa: ARG001
     """Give vLLM's manager over a tokenizer of bytes and Kimi K3's control tokens."""
-    patches.install()
-    monkeypatch.delenv(recording.FOLDER_VARIABLE)
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k3")
     tokenizer = object()
     know(tokenizer, VOCABULARY)
@@ -229,9 +201,8 @@ def engine(monkeypatch: pytest.MonkeyPatch) -> Iterator[StructuredOutputManager]
     runtime.forget(tokenizer)
 
 
-def begin(engine: StructuredOutputManager, tag: str, prompt_ids: list[int]) -> EnforcedGrammar:
-    wanted = {"structural_tag": tag, "_backend": "xgrammar"}
-    one = request("r", prompt_ids, wanted)
+def begin(engine: Any, tag: str, prompt_ids: list[int]) -> EnforcedGrammar:
+    one = request("r", prompt_ids, {"structural_tag": tag, "_backend": "xgrammar"})
     engine.grammar_init(one)
     found: EnforcedGrammar = ready(one)
     return found
@@ -246,7 +217,7 @@ def opened(tag: str, **attributes: Any) -> list[str | Control]:
     return kimi_k3_tokenizer._open(tag, **attributes)
 
 
-def test_the_engine_enforces_what_the_prompt_declares(engine: StructuredOutputManager) -> None:
+def test_the_engine_enforces_what_the_prompt_declares(engine: Any) -> None:
     body = {"tools": TURN_TOOLS, "chat_template_kwargs": OFF}
     grammar = begin(engine, python_tag("required", TURN_TOOLS), prompt(body))
     assert isinstance(grammar.matcher, ReadableMatcher)
@@ -266,18 +237,15 @@ def test_the_engine_enforces_what_the_prompt_declares(engine: StructuredOutputMa
     assert not takes(grammar, "<|open|>")
 
 
-def test_a_think_that_is_split_off_is_closed_before_calls(engine: StructuredOutputManager) -> None:
+def test_a_think_that_is_split_off_is_closed_before_calls(engine: Any) -> None:
     case = next(case for case in CALLS if "chat_template_kwargs" not in case["body"])
     grammar = begin(engine, case["tag"], prompt(case["body"]))
     assert not takes(grammar, "So.", *opened("tools"))
     assert takes(grammar, "So.", *kimi_k3_tokenizer._close("think"), *opened("response"))
 
 
-class Tokens:
-    """What stock parsers ask of a tokenizer."""
-
-    def get_vocab(self) -> dict[str, int]:
-        return dict(VOCABULARY.controls)
+# What stock parsers ask of a tokenizer.
+TOKENS = SimpleNamespace(get_vocab=lambda: dict(VOCABULARY.controls))
 
 
 def sampled(grammar: EnforcedGrammar, random: Random) -> list[int] | None:
@@ -287,8 +255,7 @@ def sampled(grammar: EnforcedGrammar, random: Random) -> list[int] | None:
     while len(ids) < 600:
         mask = np.zeros((1, VOCABULARY.words), dtype=np.int32)
         grammar.matcher.fill(mask)
-        bits = np.unpackbits(mask.view(np.uint8), bitorder="little")
-        legal = np.flatnonzero(bits).tolist()
+        legal = sorted(bits(mask[0]))
         quick = [i for i in legal if i in VOCABULARY.control_ids or i in b'"}]']
         ids.append(random.choice(quick if quick and random.random() < 0.5 else legal))
         assert grammar.accept_tokens("r", ids[-1:])
@@ -298,9 +265,7 @@ def sampled(grammar: EnforcedGrammar, random: Random) -> list[int] | None:
 
 
 @pytest.mark.slow
-def test_what_is_sampled_is_read_by_vllms_parser_to_the_same_calls(
-    engine: StructuredOutputManager,
-) -> None:
+def test_what_is_sampled_is_read_by_vllms_parser_to_the_same_calls(engine: Any) -> None:
     prompt_ids = prompt({"tools": TURN_TOOLS, "chat_template_kwargs": OFF})
     schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in TURN_TOOLS}
     listed = [ChatCompletionToolsParam.model_validate(tool) for tool in TURN_TOOLS]
@@ -316,7 +281,7 @@ def test_what_is_sampled_is_read_by_vllms_parser_to_the_same_calls(
         assert turn.ended
         assert turn.calls
         text = OPEN + "response" + SEP + VOCABULARY.decode(ids).decode(errors="replace")
-        stock = KimiK3ToolParser(Tokens(), listed)
+        stock = KimiK3ToolParser(TOKENS, listed)
         theirs = stock.extract_tool_calls(text, SimpleNamespace(tools=listed))
         functions = [call.function for call in theirs.tool_calls]
         found = [(each.name, json.loads(each.arguments)) for each in functions]

@@ -3,13 +3,14 @@ from __future__ import annotations
 import ast
 import logging
 import time
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from enforcer.vllm.observe.stats import Count, Named
+from tests.vllm_servers import post
 
 prometheus_client = pytest.importorskip("prometheus_client")
 
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 
 
 ROOT = Path(__file__).parents[3]
+REFUSED = "enforcer_requests_refused_total"
 
 
 @pytest.fixture
@@ -60,36 +62,24 @@ def test_each_number_is_shown_under_its_name(shown: Callable[..., Any]) -> None:
     assert shown("enforcer_mask_seconds_sum") == pytest.approx(0.9990045)
 
 
-def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
-    return [record.getMessage() for record in caplog.records if record.name == "vllm.enforcer"]
-
-
-def test_a_refusal_is_counted_and_logged_by_keyword(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_refusal_is_counted_and_logged_by_keyword(shown: Any, lines: Any) -> None:
     problem = Problem("$.tools[0].function.parameters.properties.n", "multipleOf", "cannot")
     metrics.refused(UnsupportedSchema((problem,)))
     metrics.refused(UnsupportedSchema((Problem("$", "x-mine", "cannot"),)))
     metrics.refused(InvalidTools("$.tools", "no list"))
-    name = "enforcer_requests_refused_total"
-    assert shown(name, {"error": "UnsupportedSchema", "keyword": "multipleOf"}) == 1
-    assert shown(name, {"error": "UnsupportedSchema", "keyword": "other"}) == 1
-    assert shown(name, {"error": "InvalidTools", "keyword": ""}) == 1
-    assert lines(caplog)[0] == (
+    assert shown(REFUSED, {"error": "UnsupportedSchema", "keyword": "multipleOf"}) == 1
+    assert shown(REFUSED, {"error": "UnsupportedSchema", "keyword": "other"}) == 1
+    assert shown(REFUSED, {"error": "InvalidTools", "keyword": ""}) == 1
+    assert lines()[0] == (
         'enforcer: refused error="UnsupportedSchema" '
         'path="$.tools[0].function.parameters.properties.n" keyword="multipleOf"'
     )
 
 
-def test_an_option_that_is_refused_is_named(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_an_option_that_is_refused_is_named(shown: Any, lines: Any) -> None:
     metrics.refused_option("min_tokens")
-    name = "enforcer_requests_refused_total"
-    assert shown(name, {"error": "Option", "keyword": "min_tokens"}) == 1
-    assert lines(caplog) == [
-        'enforcer: refused error="Option" path="$.min_tokens" keyword="min_tokens"'
-    ]
+    assert shown(REFUSED, {"error": "Option", "keyword": "min_tokens"}) == 1
+    assert lines() == ['enforcer: refused error="Option" path="$.min_tokens" keyword="min_tokens"']
 
 
 def test_every_option_that_can_be_refused_has_a_label() -> None:
@@ -97,12 +87,11 @@ def test_every_option_that_can_be_refused_has_a_label() -> None:
     refused, refusing = set(), {"option_rejection", "not_allowed", "reject_constraint"}
     for module in (ROOT / "enforcer" / "vllm").rglob("*.py"):
         for node in ast.walk(ast.parse(module.read_text())):
-            if (
-                isinstance(node, ast.Call)
-                and ast.unparse(node.func).removeprefix("admission.") in refusing
-            ):
-                option = node.args[0]
-                refused.add(option.value if isinstance(option, ast.Constant) else "name")
+            match node:
+                case ast.Call(func=called, args=[option, *_]) if (
+                    ast.unparse(called).removeprefix("admission.") in refusing
+                ):
+                    refused.add(option.value if isinstance(option, ast.Constant) else "name")
     # A name that is not written out is a wish's, or an option's which takes ids or ends a reply.
     taken = {"on_unsupported", "finish_within_budget", "closed_objects"}
     taken |= {"logit_bias", "repetition_penalty", "min_tokens", "stop", "stop_sequences"}
@@ -122,58 +111,50 @@ def test_every_error_of_a_request_has_a_label() -> None:
 
 
 @pytest.mark.usefixtures("shown")  # counts go to its folder
-def test_a_path_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_path_cannot_forge_a_log_line(lines: Any) -> None:
     metrics.refused(InvalidTools("$.a\nINFO: all is well" + "x" * 10_000, "wrong"))
-    (line,) = lines(caplog)
+    (line,) = lines()
     assert "\n" not in line
     assert len(line) < 400
 
 
-def test_a_refusal_names_its_request_and_its_tool(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_refusal_names_its_request_and_its_tool(shown: Any, lines: Any) -> None:
     metrics.refused(InvalidTools("$.tools", "no"), request='r"7', tool="get\nall")
     metrics.refused_option("min_tokens", request="r8")
-    assert lines(caplog) == [
+    assert lines() == [
         'enforcer: refused error="InvalidTools" path="$.tools" request="r\\"7" tool="get\\nall"',
         'enforcer: refused error="Option" path="$.min_tokens" keyword="min_tokens" request="r8"',
     ]
-    assert shown("enforcer_requests_refused_total", {"error": "InvalidTools", "keyword": ""}) == 1
+    assert shown(REFUSED, {"error": "InvalidTools", "keyword": ""}) == 1
 
 
-def test_a_failed_turn_names_its_request(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_failed_turn_names_its_request(shown: Any, lines: Any) -> None:
     metrics.failed(metric_defs.Failure.GATE_CLOSED, "chatcmpl-7", state="ARGUMENTS")
     assert shown("enforcer_turns_failed_total", {"reason": "gate_closed"}) == 1
-    assert lines(caplog) == [
+    assert lines() == [
         'enforcer: turn failed reason="gate_closed" request="chatcmpl-7" state="ARGUMENTS"'
     ]
 
 
 @pytest.mark.usefixtures("shown")
-def test_what_is_not_exact_names_its_error_its_request_and_its_tool(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
+def test_what_is_not_exact_names_its_error_its_request_and_its_tool(lines: Any) -> None:
     empty = Problem("$.tools[0].parameters.n", "", "nothing fits")
-    isolated = metric_defs.Relaxed.ISOLATED
-    metrics.log_relaxed(
-        isolated, empty, error="UnsatisfiableSchema", request="r\n9", tool='get"all'
-    )
-    metrics.log_relaxed(isolated, empty, error="Unheard")
+    told = partial(metrics.log_relaxed, metric_defs.Relaxed.ISOLATED, empty)
+    told(error="UnsatisfiableSchema", request="r\n9", tool='get"all')
+    told(error="Unheard")
     said = 'enforcer: schema not exact enforced="isolated" error='
     path = 'path="$.tools[0].parameters.n"'
-    assert lines(caplog) == [
+    assert lines() == [
         f'{said}"UnsatisfiableSchema" {path} request="r\\n9" tool="get\\"all"',
         f'{said}"other" {path}',
     ]
 
 
 @pytest.mark.usefixtures("shown")
-def test_a_dropped_call_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_dropped_call_cannot_forge_a_log_line(lines: Any) -> None:
     metrics.log("call dropped", tool='x" y="\nINFO: all is well' + "x" * 10_000, request="r1")
     metrics.log("call dropped", tool="", request="")
-    first, second = lines(caplog)
+    first, second = lines()
     assert first.startswith('enforcer: call dropped tool="x\\" y=\\"\\nINFO: all')
     assert first.endswith('x" request="r1"')
     assert len(first) < 400
@@ -181,89 +162,67 @@ def test_a_dropped_call_cannot_forge_a_log_line(caplog: pytest.LogCaptureFixture
 
 
 def test_a_request_that_is_switched_off_is_counted_and_told_without_a_warning(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    shown: Any, lines: Any, caplog: Any
 ) -> None:
     caplog.set_level(logging.INFO, logger="vllm.enforcer")
     metrics.switched_off(request="order-7")
     metrics.switched_off()
     assert shown("enforcer_requests_switched_off_total") == 2
-    assert lines(caplog) == ['enforcer: switched off request="order-7"', "enforcer: switched off"]
+    assert lines() == ['enforcer: switched off request="order-7"', "enforcer: switched off"]
     assert {record.levelname for record in caplog.records} == {"INFO"}
 
 
 def test_a_call_that_its_budget_shortens_is_counted_and_told(
-    shown: Callable[..., Any], caplog: pytest.LogCaptureFixture
+    shown: Any, lines: Any, caplog: Any
 ) -> None:
     caplog.set_level(logging.INFO, logger="vllm.enforcer")
     metrics.shortened("r1", "get")
     assert shown("enforcer_turns_shortened_total") == 1
-    assert lines(caplog) == ['enforcer: call shortened by max_tokens request="r1" tool="get"']
+    assert lines() == ['enforcer: call shortened by max_tokens request="r1" tool="get"']
 
 
 @pytest.mark.vllm
 def test_a_server_shows_what_its_engine_does(tiny_server: Server) -> None:
-    import httpx
-
-    from bench.demo.servers import MODEL_NAME
-
-    url = tiny_server.url
+    named = partial(sample, tiny_server.url)
     names = (
-        "enforcer_requests_total",
-        "enforcer_calls_total",
-        "enforcer_compile_seconds_count",
-        "enforcer_mask_seconds_count",
-        "enforcer_grammar_cache_hits_total",
+        *("enforcer_requests_total", "enforcer_calls_total", "enforcer_compile_seconds_count"),
+        *("enforcer_mask_seconds_count", "enforcer_grammar_cache_hits_total"),
         "enforcer_grammar_cache_misses_total",
     )
 
     def ask(schema: dict[str, Any], **more: Any) -> Response:
         function = {"name": "measured_here", "parameters": schema}
-        body = {
-            "model": MODEL_NAME,
-            "messages": [{"role": "user", "content": "hello"}],
-            "tools": [{"type": "function", "function": function}],
-            "tool_choice": "required",
-            "parallel_tool_calls": False,
-            "max_tokens": 200,
-            **more,
-        }
-        return httpx.post(f"{url}/v1/chat/completions", json=body, timeout=300)
+        body = {"messages": [{"role": "user", "content": "hello"}], "max_tokens": 200}
+        body |= {"tools": [{"type": "function", "function": function}], "tool_choice": "required"}
+        return post(tiny_server, {**body, "parallel_tool_calls": False, **more})
 
-    schema = {
-        "type": "object",
-        "properties": {"only_in_this_test": {"enum": [1, 2]}},
-        "required": ["only_in_this_test"],
-        "additionalProperties": False,
-    }
-    before = [sample(url, name) for name in names]
-    looked = sample(url, "enforcer_schema_checks_total", how="plain")
+    own = {"properties": {"only_here": {"enum": [1, 2]}}, "required": ["only_here"]}
+    schema = {"type": "object", "additionalProperties": False, **own}
+    before = [named(name) for name in names]
+    looked = named("enforcer_schema_checks_total", how="plain")
     spent = 0
     for stream in (False, True):
         answer = ask(schema, stream=stream)
         assert answer.status_code == 200, answer.text
         if not stream:
             spent = answer.json()["usage"]["completion_tokens"]
-    after = [sample(url, name) for name in names]
-    grew = dict(zip(names, (b - a for a, b in zip(before, after, strict=True)), strict=True))
-    assert grew["enforcer_requests_total"] == 2
+    *grew, missed = (named(name) - old for name, old in zip(names, before, strict=True))
+    requests, calls, compiled, masked, hits = grew
+    assert (requests, calls, compiled, hits, missed) == (2, 2, 1, 1, 1)
+    assert masked >= spent > 0
     # One look at it; the second time it is remembered.
-    assert sample(url, "enforcer_schema_checks_total", how="plain") == looked + 1
-    assert grew["enforcer_calls_total"] == 2
-    assert grew["enforcer_grammar_cache_misses_total"] == 1
-    assert grew["enforcer_compile_seconds_count"] == 1
-    assert grew["enforcer_grammar_cache_hits_total"] == 1
-    assert grew["enforcer_mask_seconds_count"] >= spent > 0
-    assert sample(url, "enforcer_grammar_cache_entries") >= 1
-    assert sample(url, "enforcer_turns_failed_total") == 0  # in no test on this server
+    assert named("enforcer_schema_checks_total", how="plain") == looked + 1
+    assert named("enforcer_grammar_cache_entries") >= 1
+    assert named("enforcer_turns_failed_total") == 0  # in no test on this server
 
     refused = {"error": "InvalidSchema", "keyword": "type"}
-    earlier = sample(url, "enforcer_requests_refused_total", **refused)
+    earlier = named(REFUSED, **refused)
     assert ask({"type": "text"}).status_code == 400
-    assert sample(url, "enforcer_requests_refused_total", **refused) == earlier + 1
-    assert sample(url, "enforcer_api_servers", enforces="every_request") == 1
-    assert sample(url, "enforcer_api_servers", enforces="on_request") == 0
+    assert named(REFUSED, **refused) == earlier + 1
+    assert named("enforcer_api_servers", enforces="every_request") == 1
+    assert named("enforcer_api_servers", enforces="on_request") == 0
     # vLLM's own are still there.
-    assert sample(url, "vllm:request_success_total") >= 2
+    assert named("vllm:request_success_total") >= 2
 
 
 def test_the_documentation_lists_every_metric() -> None:
@@ -321,12 +280,11 @@ def test_the_first_slow_mask_is_told_and_a_later_one_a_minute_later(masks: Masks
     assert masks.told() == [("other", "8.0 ms", "1", "r9")]
 
 
-def test_a_line_names_tool_and_request(caplog: pytest.LogCaptureFixture) -> None:
-    with caplog.at_level(logging.WARNING, logger="vllm.enforcer"):
-        metrics.SlowMasks().see(12_340_000, lambda: "search", "chatcmpl-7")
-        metrics.SlowMasks().see(12_340_000, str, "chatcmpl-8")
+def test_a_line_names_tool_and_request(lines: Any) -> None:
+    metrics.SlowMasks().see(12_340_000, lambda: "search", "chatcmpl-7")
+    metrics.SlowMasks().see(12_340_000, str, "chatcmpl-8")
     fields = 'took="12.3 ms" masks="1" request='
-    assert [record.getMessage() for record in caplog.records] == [
+    assert lines() == [
         f'enforcer: slow masks tool="search" {fields}"chatcmpl-7"',
         f'enforcer: slow masks {fields}"chatcmpl-8"',
     ]

@@ -8,10 +8,11 @@ import os
 import subprocess
 import sys
 import tempfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -44,10 +45,15 @@ def own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recording, "recorder", _fresh())
 
 
-@pytest.mark.usefixtures("own")
-def test_a_registry_shows_it_once() -> None:
+def _shown() -> Any:
     registry = prometheus_client.CollectorRegistry()
     recording.show_in(registry)
+    return registry
+
+
+@pytest.mark.usefixtures("own")
+def test_a_registry_shows_it_once() -> None:
+    registry = _shown()
     recording.show_in(registry)
     text = prometheus_client.generate_latest(registry).decode()
     assert text.count("# TYPE enforcer_calls_total counter") == 1
@@ -66,25 +72,18 @@ def test_what_several_api_servers_show_has_it_too(tmp_path: Path) -> None:
     assert text.count("# TYPE enforcer_calls_total counter") == 1
 
 
-def test_without_a_folder_nothing_is_shown_and_nothing_breaks(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_without_a_folder_nothing_is_shown_and_nothing_breaks(monkeypatch: Any) -> None:
     monkeypatch.delenv(recording.FOLDER_VARIABLE, raising=False)
     _fresh()().add(metric_defs.MISSES)
-    registry = prometheus_client.CollectorRegistry()
-    recording.show_in(registry)
-    assert registry.get_sample_value("enforcer_grammar_cache_misses_total") == 0
+    assert _shown().get_sample_value("enforcer_grammar_cache_misses_total") == 0
 
 
 @pytest.mark.usefixtures("own")
 def test_where_no_folder_can_be_made_it_is_said_and_the_server_starts(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: Any, caplog: Any
 ) -> None:
     """A container may let nothing be written, or its disk be full."""
-
-    def full(**_: object) -> str:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
+    full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setenv(recording.FOLDER_VARIABLE, "/gone")
     monkeypatch.setattr(tempfile, "mkdtemp", full)
     with caplog.at_level(logging.WARNING):
@@ -94,9 +93,7 @@ def test_where_no_folder_can_be_made_it_is_said_and_the_server_starts(
     _fresh()().add(metric_defs.MISSES)
 
 
-def test_a_folder_that_is_gone_is_said_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_folder_that_is_gone_is_said_once(tmp_path: Path, monkeypatch: Any, caplog: Any) -> None:
     monkeypatch.setenv(recording.FOLDER_VARIABLE, str(tmp_path / "gone"))
     caplog.set_level(logging.WARNING)
     recorder = _fresh()
@@ -114,12 +111,8 @@ def actor(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _running() -> dict[str, float | None]:
-    registry = prometheus_client.CollectorRegistry()
-    recording.show_in(registry)
-    return {
-        part: registry.get_sample_value("enforcer_processes", {"part": part})
-        for part in metric_defs.PARTS
-    }
+    read = partial(_shown().get_sample_value, "enforcer_processes")
+    return {part: read({"part": part}) for part in metric_defs.PARTS}
 
 
 @pytest.mark.usefixtures("own", "actor")

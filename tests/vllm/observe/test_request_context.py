@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 from contextvars import copy_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from enforcer.vllm.observe import request_context
 from enforcer.vllm.server import bodies
+from tests.support import asgi
 
 HTTP = {"type": "http"}
 
@@ -57,20 +59,18 @@ def test_the_id_is_the_one_that_the_client_gave(own_id: object, known: str) -> N
         (None, "mine-7"),  # no request of HTTP's
     ],
 )
-def test_a_header_counts_before_the_body(
-    headers: list[tuple[bytes, bytes]] | None, known: str
-) -> None:
+def test_a_header_counts_before_the_body(headers: Any, known: str) -> None:
     seen = []
 
-    async def route(_scope: object, _receive: object, _send: object) -> None:
+    async def route(*_: object) -> None:
         request_context.begin("mine-7")
         seen.append(request_context.told()["request"])
 
     async def connection() -> None:
         # One of its own, on which another request came before.
         middleware = bodies.RequestMiddleware(route)
-        await middleware({**HTTP, "headers": [(b"x-request-id", b"before")]}, None, None)
-        await middleware(HTTP if headers is None else {**HTTP, "headers": headers}, None, None)
+        await asgi.exchange(middleware, [], headers=[(b"x-request-id", b"before")])
+        await asgi.exchange(middleware, [], **{} if headers is None else {"headers": headers})
 
     asyncio.run(connection())
     assert seen == ["before", known]
@@ -100,7 +100,7 @@ def test_the_header_stands_behind_an_id_that_was_not_made_of_it() -> None:
             assert request_context.told()["request"] == told
 
     middleware = bodies.RequestMiddleware(route)
-    asyncio.run(middleware({**HTTP, "headers": [(b"x-request-id", b"from-a-proxy")]}, None, None))
+    asgi.run(middleware, headers=[(b"x-request-id", b"from-a-proxy")])
 
 
 def test_what_a_client_wrote_is_cut() -> None:

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -183,9 +183,7 @@ def test_names_have_a_bound_and_a_form(tmp_path: Path) -> None:
     recorder.add_named(NAMED, "a", ("x",))
 
 
-def test_names_of_all_processes_are_summed_and_shown(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_names_of_all_processes_are_summed_and_shown(tmp_path: Path, monkeypatch: Any) -> None:
     for pid in (1, 2):
         monkeypatch.setattr("os.getpid", lambda: pid)  # noqa: B023 - called at once
         recorder = stats.Recorder(WITH_NAMES, tmp_path)

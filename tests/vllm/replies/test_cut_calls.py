@@ -6,9 +6,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest, ResponsesResponse
 from vllm.entrypoints.openai.responses.streaming_events import (
     SimpleStreamingEventProcessor,
@@ -33,8 +30,16 @@ SECTION = "<|tool_calls_section_begin|>"
 END = "<|tool_calls_section_end|>"
 
 
+CALL_END = "<|tool_call_end|>"
+
+
+def half(header: str, arguments: str) -> str:
+    """Spell a call without its end."""
+    return f"<|tool_call_begin|>{header}<|tool_call_argument_begin|>{arguments}"
+
+
 def call(header: str, arguments: str) -> str:
-    return f"<|tool_call_begin|>{header}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>"
+    return half(header, arguments) + CALL_END
 
 
 FIRST = call("functions.get:0", '{"a": 1}')
@@ -82,11 +87,8 @@ def streamed(
 
 
 def told(events: list[Any]) -> list[tuple[str, str]]:
-    return [
-        (one.item.arguments, one.item.status)
-        for one in events
-        if one.type == "response.output_item.done"
-    ]
+    items = [one.item for one in events if one.type == "response.output_item.done"]
+    return [(item.arguments, item.status) for item in items]
 
 
 @pytest.mark.parametrize("at_once", [1, 1_000])
@@ -99,7 +101,7 @@ def test_whole_calls_are_as_they_were(processor: type[Any], at_once: int) -> Non
 
 
 def test_half_a_call_is_incomplete_and_no_output(processor: type[Any]) -> None:
-    begun = SECTION + call("functions.get:0", '{"a": ')[: -len("<|tool_call_end|>")]
+    begun = SECTION + half("functions.get:0", '{"a": ')
     events, output = streamed(processor, begun)
     assert told(events) == [('{"a": ', "incomplete")]
     assert len(events) == 1  # nothing says that its arguments are done
@@ -115,7 +117,7 @@ def test_text_before_it_stays(processor: type[Any]) -> None:
 
 def test_calls_before_it_have_been_sent_and_are_no_output(processor: type[Any]) -> None:
     """As in a reply that does not stream: no call comes with a reply that was cut off."""
-    begun = call("functions.get:1", '{"b": ')[: -len("<|tool_call_end|>")]
+    begun = half("functions.get:1", '{"b": ')
     events, output = streamed(processor, SECTION + FIRST + begun)
     assert told(events) == [('{"a": 1}', "completed"), ('{"b": ', "incomplete")]
     assert output == []
@@ -135,7 +137,7 @@ def test_half_the_input_of_a_custom_tool_is_not_sent_as_if_it_were_all(
     processor: type[Any],
 ) -> None:
     """vLLM would send `{"input": "*** Beg` once more, as the input itself."""
-    begun = SECTION + call("functions.patch:0", '{"input": "*** Beg')[: -len("<|tool_call_end|>")]
+    begun = SECTION + half("functions.patch:0", '{"input": "*** Beg')
     events, output = streamed(processor, begun)
     assert (events, output) == ([], [])
 
@@ -168,7 +170,7 @@ def test_a_reply_that_is_aborted_inside_a_call_is_incomplete(
         )
         return made.status, made.incomplete_details
 
-    begun = SECTION + FIRST[: -len("<|tool_call_end|>")]
+    begun = SECTION + FIRST.removesuffix(CALL_END)
     assert status(begun, "completed") == ("incomplete", None)
     assert status(begun, "in_progress")[0] == "in_progress"
     assert status(SECTION + FIRST + END + "<|im_end|>", "completed")[0] == "completed"

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 from contextvars import copy_context
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 
 import enforcer
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import runtime
 from tests import vocabularies
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 V = vocabularies.small()
 TABLE = enforcer.Enforcer(V).table
@@ -56,11 +50,6 @@ def streamed(asked: Any, prompt: list[int], ids: list[int]) -> list[int]:
     return counts
 
 
-def apart(what: Callable[..., Any], *args: Any) -> Any:
-    """Do something as a request does, in a context of its own."""
-    return copy_context().run(what, *args)
-
-
 def test_what_replies_share_is_read_once(read: list[int]) -> None:
     def replies(prompt: list[int]) -> None:
         asked = request(n=16)
@@ -70,7 +59,7 @@ def test_what_replies_share_is_read_once(read: list[int]) -> None:
             assert [call.id for call in calls] == ["functions.get:0"]
             assert streamed(asked, list(prompt), REPLY)[-1] == THOUGHT
 
-    apart(replies, BEGUN)
+    copy_context().run(replies, BEGUN)
     assert len(read) == len(BEGUN) - len(OPENED) + 16 * len(REPLY)
 
 
@@ -81,12 +70,12 @@ def test_each_request_and_prompt_has_its_own_beginning(read: list[int]) -> None:
         return [whole(asked, prompt, REPLY)[0][0] for asked, prompt in given]
 
     # Where no think has been begun, its end is none that the format has there.
-    assert apart(replies) == ["and so on", None, None, "and so on", "and so on"]
+    assert copy_context().run(replies) == ["and so on", None, None, "and so on", "and so on"]
     assert len(read) == 2 * (len(BEGUN) - len(OPENED)) + 5 * len(REPLY)
 
 
 def test_a_reply_is_counted_as_it_grows(read: list[int]) -> None:
-    counts = apart(streamed, request(), BEGUN, REPLY)
+    counts = copy_context().run(streamed, request(), BEGUN, REPLY)
     assert counts == [min(at, THOUGHT) for at in range(1, len(REPLY) + 1)]
     assert len(read) == len(BEGUN) - len(OPENED) + len(REPLY)
 
@@ -129,6 +118,6 @@ def test_an_id_that_is_none_of_the_vocabulary_is_nothing(stop: list[str] | None)
     def reply() -> Any:
         return whole(request(stop=stop), list(OPENED), ids)[0]
 
-    _, content, calls = apart(reply)
+    _, content, calls = copy_context().run(reply)
     assert (content or "")[:1] in {"", "b"}
     assert not calls

@@ -6,18 +6,16 @@ from collections import Counter
 from contextvars import copy_context
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any
+from unittest.mock import Mock
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.parser import ParserManager
 
 import enforcer
 from enforcer.errors import ConfigurationError, InvalidVocabulary
-from enforcer.vllm.config import names, settings
+from enforcer.vllm.config import names
 from enforcer.vllm.intake import dialogs, startup
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.metric_defs import Outcome
@@ -39,11 +37,8 @@ HEADER = "<|im_assistant|>assistant<|im_middle|>"
 
 def reply(*headers: str) -> list[int]:
     """Write a turn that makes a call of each header."""
-    calls = "".join(
-        f"<|tool_call_begin|>{header}<|tool_call_argument_begin|>{{}}<|tool_call_end|>"
-        for header in headers
-    )
-    text = f"<|tool_calls_section_begin|>{calls}<|tool_calls_section_end|><|im_end|>"
+    begin, end = "<|tool_call_begin|>", "<|tool_call_argument_begin|>{}<|tool_call_end|>"
+    text = vocabularies.section(*(begin + header + end for header in headers))
     return vocabularies.write(VOCABULARY, text)
 
 
@@ -71,22 +66,21 @@ def new_parser(request: Any) -> EnforcedParser:
     return parser
 
 
-def count(monkeypatch: pytest.MonkeyPatch) -> Counter[Outcome]:
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Outcome]:
     """Count what is told of calls from here on."""
-    counted: Counter[Outcome] = Counter()
+    found: Counter[Outcome] = Counter()
     monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
 
     def counts(_: object, what: Outcome, number: int = 1) -> None:
-        counted[what] += number
+        found[what] += number
 
     monkeypatch.setattr(metrics, "count", counts)
-    return counted
+    return found
 
 
 @pytest.fixture(params=[parsed, streamed])
-def read(
-    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., list[str]]:
+def read(request: Any, monkeypatch: Any) -> Callable[..., list[str]]:
     """Give a function that reads a reply to a request by an id, and names its calls."""
     monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
 
@@ -100,21 +94,21 @@ def read(
     return lambda ids, known_as="chatcmpl-7": copy_context().run(_read, ids, known_as)
 
 
+CUT = "x" * 64
+
+
 @pytest.mark.parametrize(
     ("headers", "line"),
     [
         (["functions.evil:0"], ' tool="evil" request="chatcmpl-7"'),
         (["functions.get:0", "functions.evil:1", "functions.worse:2"],
          ' tool="evil" request="chatcmpl-7"'),
-        (["functions." + "x" * 99 + ":0"], f' tool="{"x" * 64}" request="chatcmpl-7"'),
+        (["functions." + "x" * 99 + ":0"], f' tool="{CUT}" request="chatcmpl-7"'),
         (["no\nheader", "functions.evil:1"], ' request="chatcmpl-7"'),
     ],
 )  # fmt: skip
 def test_a_reply_with_dropped_calls_has_one_line_that_names_the_first(
-    read: Callable[..., list[str]],
-    caplog: pytest.LogCaptureFixture,
-    headers: list[str],
-    line: str,
+    read: Any, caplog: Any, headers: list[str], line: str
 ) -> None:
     declared = [header for header in headers if header.startswith("functions.get:")]
     assert len(read(reply(*headers))) == len(declared)
@@ -123,30 +117,22 @@ def test_a_reply_with_dropped_calls_has_one_line_that_names_the_first(
     assert said.levelname == "WARNING"
 
 
-def test_without_an_id_the_line_has_the_tool_alone(
-    read: Callable[..., list[str]], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_without_an_id_the_line_has_the_tool_alone(read: Any, lines: Any) -> None:
     read(reply("functions.evil:0"), "")
-    (said,) = (record.getMessage() for record in caplog.records)
-    assert said == 'enforcer: call dropped tool="evil"'
+    assert lines() == ['enforcer: call dropped tool="evil"']
 
 
-def test_a_reply_of_declared_calls_has_no_line(
-    read: Callable[..., list[str]], caplog: pytest.LogCaptureFixture
-) -> None:
+def test_a_reply_of_declared_calls_has_no_line(read: Any, caplog: Any) -> None:
     assert read(reply("functions.get:0", "functions.get:1")) == ["get", "get"]
     assert not caplog.records
 
 
 @pytest.mark.parametrize("reader", [parsed, streamed])
 def test_ids_that_came_to_be_read_say_nothing_of_what_is_enforced(
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-    reader: Callable[..., list[str]],
+    counted: Counter[Outcome], caplog: Any, reader: Any
 ) -> None:
     """By /derender anybody sends any ids, and must not fire the alert of undeclared calls."""
-    counted, request = count(monkeypatch), chat("auto")
-    ids = reply("functions.rm:0", "functions.get:1")
+    request, ids = chat("auto"), reply("functions.rm:0", "functions.get:1")
     assert copy_context().run(reader, new_parser(request), request, ids) == ["get"]
     assert counted[Outcome.COMPLETED] == 1
     assert Outcome.DROPPED not in counted
@@ -155,9 +141,8 @@ def test_ids_that_came_to_be_read_say_nothing_of_what_is_enforced(
 
 @pytest.mark.parametrize("reader", [parsed, streamed])
 def test_a_reply_that_came_to_be_read_may_call_what_a_message_declares(
-    monkeypatch: pytest.MonkeyPatch, reader: Callable[..., list[str]]
+    counted: Counter[Outcome], reader: Any
 ) -> None:
-    counted = count(monkeypatch)
     says = [{"role": "system", "content": "x", "tools": [TOOL]}]
     for more, found in (({}, ["get"]), ({"tool_choice": "none"}, [])):
         request = ChatCompletionRequest(model="m", messages=says, **more)
@@ -169,12 +154,9 @@ def test_a_reply_that_came_to_be_read_may_call_what_a_message_declares(
 
 SENT = {"model": "m", "messages": [], "tools": [TOOL]}
 NAMED = {"type": "function", "function": {"name": "get"}}
-LISTED = {
-    "type": "allowed_tools",
-    "mode": "required",
-    "tools": [{"type": "function", "name": "get"}],
-}
-AT_CHOICE = {"type": "function", "name": "get", "parameters": {}}
+GET = {"type": "function", "name": "get"}
+LISTED = {"type": "allowed_tools", "mode": "required", "tools": [GET]}
+AT_CHOICE = {**GET, "parameters": {}}
 
 
 def chat(choice: Any) -> ChatCompletionRequest:
@@ -202,20 +184,15 @@ def responses(choice: Any) -> ResponsesRequest:
     ],
 )
 def test_a_demanded_call_that_was_not_begun_is_counted(
-    monkeypatch: pytest.MonkeyPatch,
-    reader: Callable[..., list[str]],
-    request_: Any,
-    ids: list[int],
-    lacks: bool,
+    counted: Counter[Outcome], reader: Any, request_: Any, ids: list[int], lacks: bool
 ) -> None:
-    counted = count(monkeypatch)
     copy_context().run(reader, new_parser(request_), request_.model_copy(), ids)
     assert counted[Outcome.NOT_BEGUN] == lacks
 
 
-def test_each_of_several_replies_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_of_several_replies_is_counted(counted: Counter[Outcome]) -> None:
     """The first makes vLLM forget that a call was demanded."""
-    counted, request = count(monkeypatch), chat("required")
+    request = chat("required")
 
     def _read() -> None:
         for _ in range(3):
@@ -227,9 +204,9 @@ def test_each_of_several_replies_is_counted(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_the_rest_of_a_call_that_the_prompt_has_begun_is_none_that_was_not_begun(
-    monkeypatch: pytest.MonkeyPatch,
+    counted: Counter[Outcome],
 ) -> None:
-    counted, request = count(monkeypatch), chat("required")
+    request = chat("required")
     parser = new_parser(request)
     parser.set_prompt_token_ids([*vocabularies.write(VOCABULARY, HEADER), *BEGUN])
     assert parsed(parser, request, reply("functions.get:0")[len(BEGUN) :]) == []
@@ -237,69 +214,57 @@ def test_the_rest_of_a_call_that_the_prompt_has_begun_is_none_that_was_not_begun
 
 
 def test_a_reply_that_the_models_length_ends_right_behind_its_calls_has_none(
-    monkeypatch: pytest.MonkeyPatch,
+    counted: Counter[Outcome],
 ) -> None:
     """No call comes under `length`, whoever's number it is that ends the reply."""
-    counted, ids = count(monkeypatch), reply("functions.get:0")[:-1]
-    request = chat("auto")
+    request, ids = chat("auto"), reply("functions.get:0")[:-1]
     assert copy_context().run(parsed, new_parser(request), request, ids) == ["get"]
     notes(request).most_ids = len(ids)
     assert copy_context().run(parsed, new_parser(request), request, ids) == []
     assert counted == {Outcome.COMPLETED: 1, Outcome.CUT_OFF: 1}
 
 
+composed = partial(parser_choice.compose_parser, lambda *_, **__: None)
+
+
 def test_a_server_without_auto_tools_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the flag vLLM leaves calls out of whole replies, and says nothing of it."""
     monkeypatch.setenv(names.PARSER_VARIABLE, "")
-    compose = partial(parser_choice.compose_parser, lambda *_, **__: None)
     with pytest.raises(ConfigurationError, match="needs --enable-auto-tool-choice"):
-        compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=False)
-    made = compose(ParserManager, "kimi_k2_enforced", enable_auto_tools=True)
+        composed(ParserManager, "kimi_k2_enforced", enable_auto_tools=False)
+    made = composed(ParserManager, "kimi_k2_enforced", enable_auto_tools=True)
     assert made is EnforcedParser
 
 
-def test_a_server_says_that_it_enforces_once_it_has_read_the_vocabulary(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_server_says_that_it_enforces_once_it_has_read_the_vocabulary(monkeypatch: Any) -> None:
     """With another format's parser it does not start, and must not have said that it enforces."""
     said: list[str | None] = []
     monkeypatch.setenv(names.PARSER_VARIABLE, "")
-    monkeypatch.setattr(runtime, "pool", Pool)
+    monkeypatch.setattr(runtime, "pool", Mock)
     monkeypatch.setattr(startup, "say", lambda parser, _: said.append(parser))
-    compose = partial(parser_choice.compose_parser, lambda *_, **__: None)
     tokenizer = object()
     vllm_managers.know(tokenizer, dialect_cases.vocabulary("hermes"))
     try:
         with pytest.raises(InvalidVocabulary, match=r"--tool-call-parser .* no control token"):
-            compose(ParserManager, "kimi_k2_enforced", tokenizer=tokenizer)
+            composed(ParserManager, "kimi_k2_enforced", tokenizer=tokenizer)
         assert said == []
-        compose(ParserManager, "hermes_enforced", tokenizer=tokenizer)
+        composed(ParserManager, "hermes_enforced", tokenizer=tokenizer)
         assert said == ["hermes_enforced"]
     finally:
         runtime.forget(tokenizer)
 
 
-class Pool:
-    def __init__(self) -> None:
-        self.warmed = 0
-
-    def warm(self) -> None:
-        self.warmed += 1
-
-
 @pytest.fixture
-def beside_stock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
+def beside_stock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
     """Start a server with a parser of vLLM's own, and the plugin."""
 
-    def compose(**environment: str) -> Any:
-        pool, tokenizer = Pool(), object()
+    def compose() -> Any:
+        pool, tokenizer = Mock(), object()
         monkeypatch.setenv(names.PARSER_VARIABLE, "")
-        monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
         monkeypatch.setattr(runtime, "pool", lambda: pool)
-        made = partial(parser_choice.compose_parser, lambda *_, **__: None)
         vllm_managers.know(tokenizer, dialect_cases.vocabulary("hermes"))
         try:
-            made(ParserManager, "hermes", tokenizer=tokenizer)
+            composed(ParserManager, "hermes", tokenizer=tokenizer)
         finally:
             runtime.forget(tokenizer)
         return pool
@@ -307,16 +272,15 @@ def beside_stock(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
     return compose
 
 
-def test_what_checks_specs_is_started_beside_vllms_parser(
-    beside_stock: Callable[..., Any],
-) -> None:
-    assert beside_stock().warmed == 1
+def test_what_checks_specs_is_started_beside_vllms_parser(beside_stock: Any) -> None:
+    assert beside_stock().warm.call_count == 1
 
 
 def test_a_broken_document_ends_the_start_beside_vllms_parser(
-    beside_stock: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    beside_stock: Any, monkeypatch: Any, tmp_path: Path, use: Any
 ) -> None:
     (tmp_path / "city.json").write_text("{")
     monkeypatch.setattr(runtime, "documents", cache(runtime.documents.__wrapped__))
+    use(documents=str(tmp_path))
     with pytest.raises(ConfigurationError, match=r"city\.json is not JSON"):
-        beside_stock(ENFORCER_DOCUMENTS=str(tmp_path))
+        beside_stock()

@@ -8,9 +8,6 @@ from typing import Any
 
 import msgspec
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.exceptions import GracefulHTTPError
 from vllm.v1.engine import EngineCoreReadyResponse
 
@@ -50,9 +47,7 @@ def test_vllm_reads_a_marked_message_as_its_own() -> None:
     assert vars(read) == vars(STOCK)
 
 
-def test_marked_engines_are_let_in(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_marked_engines_are_let_in(caplog: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
     receive(MARKED)
     receive(None)  # some messages of vLLM's are empty
@@ -79,9 +74,7 @@ def test_a_server_that_enforces_all_does_not_start_over_an_engine_without(
     assert f"ConfigurationError: {said} " in " ".join(page.split())
 
 
-def test_another_server_refuses_specs_and_says_why(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_another_server_refuses_specs_and_says_why(caplog: Any, monkeypatch: Any) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2")
     receive(STOCK)
     assert "engine 1" in caplog.text
@@ -89,9 +82,7 @@ def test_another_server_refuses_specs_and_says_why(
         settling.admit(carrier.Carried(spec_text.write([], None, None, 0)))
 
 
-def test_an_engine_of_another_version_is_told(
-    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_engine_of_another_version_is_told(caplog: Any, monkeypatch: Any) -> None:
     caplog.set_level(logging.WARNING, logger="vllm.enforcer")
     monkeypatch.setattr(engine_marks, "_VERSION", "9.9")
     receive(MARKED)

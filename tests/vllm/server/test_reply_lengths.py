@@ -6,9 +6,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.config import KVTransferConfig
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.completion.protocol import CompletionRequest
@@ -17,6 +14,7 @@ from vllm.sampling_params import SamplingParams
 
 from enforcer.vllm.server import reply_lengths
 from enforcer.vllm.server.side_table import notes
+from tests.support import cases
 
 
 class Model:
@@ -41,23 +39,15 @@ def chat(**most: Any) -> ChatCompletionRequest:
 
 
 @pytest.mark.parametrize(
-    ("request_", "model", "most"),
-    [
-        (chat(), Model(), 90),
-        (chat(max_tokens=30), Model(), 30),
-        (chat(max_tokens=300), Model(), 90),
-        (chat(max_tokens=30, max_completion_tokens=20), Model(), 20),
-        (chat(max_tokens=30), Model(max_new_tokens=25), 25),  # of --override-generation-config
-        (chat(max_tokens=20), Model(max_new_tokens=25), 20),
-        (chat(), Model(own=25), 25),
-        (chat(max_tokens=30), Model(own=25), 30),  # the model's own is a default
-        (chat(max_tokens=30), Model("/a/folder", own=25), 25),  # an operator's is a bound
-        (ResponsesRequest(input="Hi", max_output_tokens=30), Model(), 30),
-        (ResponsesRequest(input="Hi", max_output_tokens=30), Model(max_new_tokens=25), 25),
-    ],
+    ("kind", "fields", "model", "most"),
+    cases.params("vllm/server/cases/reply_lengths.toml", "kind, fields, model, most", "bounds"),
 )
-def test_the_servers_bounds_count(request_: Any, model: Any, most: int) -> None:
-    assert reply_lengths.allowed(request_, model, 10) == most
+def test_the_servers_bounds_count(
+    kind: str | None, fields: dict[str, int] | None, model: dict[str, Any] | None, most: int
+) -> None:
+    given = fields or {}
+    request = ResponsesRequest(input="Hi", **given) if kind == "responses" else chat(**given)
+    assert reply_lengths.allowed(request, Model(**model or {}), 10) == most
 
 
 def test_a_prompt_without_room_has_none() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from contextlib import nullcontext
 from functools import cache
 from typing import TYPE_CHECKING, Any
 from unittest.mock import ANY, Mock
@@ -22,7 +23,6 @@ from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
 from enforcer.turn.table import Table
-from enforcer.vllm.config import settings
 from enforcer.vllm.observe import metrics
 from enforcer.vllm.server import runtime, served_model
 from enforcer.vocabulary import Vocabulary
@@ -58,13 +58,8 @@ def tokenizers(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     return read
 
 
-def test_replies_are_read_without_an_engine(
-    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def refuse(*_: object) -> None:
-        raise AssertionError("an argument engine was built")
-
-    monkeypatch.setattr(engines, "load", refuse)
+def test_replies_are_read_without_an_engine(tokenizers: list[Any], monkeypatch: Any) -> None:
+    monkeypatch.setattr(engines, "load", Mock(side_effect=AssertionError("an engine was built")))
     tokenizer = ["one"]
     table = runtime.table_for(tokenizer)
     assert runtime.table_for(tokenizer) is table
@@ -95,53 +90,46 @@ def test_an_id_that_vllm_adds_for_embeddings_is_none_of_the_models(
     assert tokenizers == [["one"]]
 
 
+CALL = vocabularies.call("get", 0, "{}")
+SECTION = "<|tool_calls_section_begin|>"
+
+
+def _settled(engine: str = "machine", tool: Any = TOOL, **options: Any) -> specs.Spec:
+    settled = specs.Settled("kimi_k2", engine, Options(**options))
+    return spec_text.read(settle(spec_text.write([tool], "auto", True, 0), settled))
+
+
 def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment(
-    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
+    tokenizers: list[Any], use: Any
 ) -> None:
-    monkeypatch.setattr(
-        settings, "current", lambda: settings.read({"ENFORCER_ENGINE": "outlines-core"})
-    )
-    settled = specs.Settled("kimi_k2", "machine", Options(max_calls=1))
-    text = settle(spec_text.write([TOOL], "auto", True, 0), settled)
-    tokenizer = ["one"]
-    spec = spec_text.read(text)
-    enforcer = runtime.enforcer_for(tokenizer, spec)
+    use(engine="outlines-core")
+    spec = _settled(max_calls=1)
+    enforcer = runtime.enforcer_for(["one"], spec)
     assert enforcer.engine.name == "machine"
     matcher = enforcer.start(spec, None)
     assert len(tokenizers) == 1
-    vocabulary = enforcer.vocabulary
-    call = vocabularies.write(
-        vocabulary,
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
-        "<|tool_call_argument_begin|>{}<|tool_call_end|>",
-    )
+    call = vocabularies.write(enforcer.vocabulary, SECTION + CALL)
     assert matcher.validate(call) == len(call)
-    for token_id in call:
-        matcher.accept(token_id)
-    assert not matcher.accept(vocabulary.control("<|tool_call_begin|>"))  # the one call was it
-
-
-def _spec_settled_on(engine: str) -> specs.Spec:
-    settled = specs.Settled("kimi_k2", engine, Options())
-    return spec_text.read(settle(spec_text.write([TOOL], "auto", True, 0), settled))
+    vocabularies.feed(matcher, call)
+    # The one call was it.
+    assert not matcher.accept(enforcer.vocabulary.control("<|tool_call_begin|>"))
 
 
 def test_an_engine_by_its_former_name_is_the_machine_and_the_log_says_so(
-    tokenizers: list[Any], caplog: pytest.LogCaptureFixture
+    tokenizers: list[Any], lines: Any
 ) -> None:
     metrics.log_former.cache_clear()
     tokenizer = ["one"]
-    found = [runtime.enforcer_for(tokenizer, _spec_settled_on("llguidance")) for _ in range(2)]
-    assert found == [runtime.enforcer_for(tokenizer, _spec_settled_on("machine"))] * 2
+    found = [runtime.enforcer_for(tokenizer, _settled("llguidance")) for _ in range(2)]
+    assert found == [runtime.enforcer_for(tokenizer, _settled("machine"))] * 2
     assert found[0].engine.name == "machine"
-    (line,) = [record.getMessage() for record in caplog.records]
-    assert line == 'enforcer: former engine engine="llguidance" means="machine"'
+    assert lines() == ['enforcer: former engine engine="llguidance" means="machine"']
     assert len(tokenizers) == 1
 
 
 def test_an_engine_of_another_release_is_refused_in_words(tokenizers: list[Any]) -> None:
     with pytest.raises(ConfigurationError, match=r"'engine-of-2027'.*the same version"):
-        runtime.enforcer_for(["one"], _spec_settled_on("engine-of-2027"))
+        runtime.enforcer_for(["one"], _settled("engine-of-2027"))
     assert len(tokenizers) == 0
 
 
@@ -166,21 +154,18 @@ REFERS = json.dumps({"$ref": CITY})
 
 
 @pytest.fixture
-def provided(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+def provided(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, use: Any) -> Callable[..., None]:
     """Give what says where documents are, once it has written one."""
     monkeypatch.setattr(runtime, "documents", cache(runtime.documents.__wrapped__))
 
-    def use(text: str) -> None:
+    def provide(text: str) -> None:
         (tmp_path / "city.json").write_text(text)
-        chosen = settings.read({"ENFORCER_DOCUMENTS": str(tmp_path)})
-        monkeypatch.setattr(settings, "current", lambda: chosen)
+        use(documents=str(tmp_path))
 
-    return use
+    return provide
 
 
-def test_documents_are_put_in_and_what_comes_of_it_is_kept(
-    provided: Callable[..., None], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_are_put_in_and_what_comes_of_it_is_kept(provided: Any, monkeypatch: Any) -> None:
     provided(json.dumps({"$id": CITY, "const": "Rome"}))
     bundled = runtime.bundle(REFERS)
     assert json.loads(bundled)["$defs"] == {CITY: {"$id": CITY, "const": "Rome"}}
@@ -194,7 +179,7 @@ def test_without_documents_a_schema_is_what_it_is() -> None:
 
 
 def test_a_server_does_not_start_with_a_document_that_is_broken(
-    provided: Callable[..., None], tokenizers: list[Any], tmp_path: Path
+    provided: Any, tokenizers: list[Any], tmp_path: Path
 ) -> None:
     provided("{")
     with pytest.raises(ConfigurationError, match=f"{tmp_path}.city.json is not JSON"):
@@ -202,9 +187,7 @@ def test_a_server_does_not_start_with_a_document_that_is_broken(
     assert tokenizers
 
 
-def test_workers_are_ready_for_what_may_be_asked(
-    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_workers_are_ready_for_what_may_be_asked(tokenizers: list[Any], monkeypatch: Any) -> None:
     runtime.table_for(["one"])
     pool = runtime.pool.__wrapped__()
     forker = Mock()
@@ -232,40 +215,31 @@ def test_what_has_been_warmed_builds_nothing_for_its_first_request(
         raise AssertionError("built after the server was healthy")
 
     monkeypatch.setattr(engines, "load", refuse)
-    monkeypatch.setattr(Table, "__init__", refuse)
-    monkeypatch.setattr(Forker, "__init__", refuse)
-    monkeypatch.setattr(Documents, "__init__", refuse)
+    for built in (Table, Forker, Documents):
+        monkeypatch.setattr(built, "__init__", refuse)
     pattern = {"properties": {"v": {"type": "string", "pattern": "^a{3}$"}}, "required": ["v"]}
     assert pool.check(checking_cases.check(pattern)).error is None
     tool = {"type": "function", "function": {"name": "get", "parameters": pattern}}
-    settled = specs.Settled("kimi_k2", "machine", Options())
-    text = settle(spec_text.write([tool], "required", True, 0), settled)
-    spec = spec_text.read(text)
+    spec = _settled(tool=tool)
     matcher = runtime.enforcer_for(tokenizer, spec).start(spec, None)
     row = np.zeros((1, host.vocabulary.words), dtype=np.int32)
-    for token_id in vocabularies.write(
-        host.vocabulary,
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
-        '<|tool_call_argument_begin|>{"v":"aaa"}<|tool_call_end|>',
-    ):
+    call = SECTION + vocabularies.call("get", 0, '{"v":"aaa"}')
+    for token_id in vocabularies.write(host.vocabulary, call):
         matcher.fill(row)
         assert matcher.accept(token_id)
     assert len(tokenizers) == 1
 
 
-@pytest.mark.parametrize("parser", ["kimi_enforced", "kimi_k2"])
+@pytest.mark.parametrize("ours", [True, False])
 def test_a_server_of_ours_does_not_start_with_an_engine_that_cannot_follow_its_format(
-    parser: str, monkeypatch: pytest.MonkeyPatch
+    ours: bool, monkeypatch: Any, use: Any
 ) -> None:
-    read = settings.read({"ENFORCER_ENGINE": "xgrammar"})
+    use(engine="xgrammar")
     table = Mock(dialect=Mock(is_simple=True))
     table.refuse_engine.side_effect = ConfigurationError("the engine xgrammar cannot tell")
-    monkeypatch.setattr(settings, "current", lambda: read)
     monkeypatch.setattr(runtime, "table_for", lambda _: table)
     monkeypatch.setattr(runtime, "pool", Mock)
-    monkeypatch.setattr(served_model, "has_our_parser", lambda: parser == "kimi_enforced")
-    if parser == "kimi_enforced":
-        with pytest.raises(ConfigurationError, match="cannot tell"):
-            runtime.warm(["one"])
-    else:
+    monkeypatch.setattr(served_model, "has_our_parser", lambda: ours)
+    refused = pytest.raises(ConfigurationError, match="cannot tell") if ours else nullcontext()
+    with refused:
         runtime.warm(["one"])

@@ -9,17 +9,12 @@ from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm.config import StructuredOutputsConfig
 from vllm.tool_parsers import ToolParserManager
 
 from enforcer.errors import ConfigurationError, UnknownDialect
 from enforcer.turn import dialects
-from enforcer.vllm import patches
 from enforcer.vllm.config import names, settings
-from enforcer.vllm.observe import recording
 from enforcer.vllm.server import served_model
 
 if TYPE_CHECKING:
@@ -36,27 +31,22 @@ def _of_its_own(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     current.cache_clear()
 
 
-def _chosen(monkeypatch: pytest.MonkeyPatch, **environment: Any) -> None:
-    monkeypatch.setattr(settings, "current", lambda: settings.read(environment))
+read = partial(served_model.from_cli_args, lambda _cls, args: args)
 
 
 @pytest.mark.parametrize("parser", ["kimi_k2", "kimi_k2_enforced"])
-def test_the_parsers_name_tells_it_whatever_the_setting(
-    parser: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    _chosen(monkeypatch, ENFORCER_DIALECT="no_such")
+def test_the_parsers_name_tells_it_whatever_the_setting(parser: str, use: Any) -> None:
+    use(dialect="no_such")
     served_model.tell(parser)
     assert [one.name for one in served_model.dialects()] == ["kimi_k2"]
 
 
 @pytest.mark.parametrize("parser", [None, "", "xlam"])
-def test_where_no_name_tells_it_the_setting_does(
-    parser: str | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_where_no_name_tells_it_the_setting_does(parser: str | None, use: Any) -> None:
     served_model.tell(parser)
-    _chosen(monkeypatch)
+    use()
     assert [one.name for one in served_model.dialects()] == ["kimi_k2"]
-    _chosen(monkeypatch, ENFORCER_DIALECT="no_such")
+    use(dialect="no_such")
     with pytest.raises(UnknownDialect):
         served_model.dialects()
 
@@ -102,7 +92,6 @@ def test_a_launcher_refuses_our_parser_without_auto_tools_before_it_starts_anyth
 
 
 def test_request_ids_are_read_from_headers_once_however_often_a_launcher_reads() -> None:
-    read = partial(served_model.from_cli_args, lambda _cls, args: args)
     args = Namespace(middleware=["their.own"])
     assert read(int, read(int, args)).middleware == [
         "their.own",
@@ -111,11 +100,8 @@ def test_request_ids_are_read_from_headers_once_however_often_a_launcher_reads()
     assert not hasattr(read(int, Namespace()), "middleware")  # a command that serves nothing
 
 
-def test_shadow_mode_has_its_own_middleware_and_refuses_our_parser(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_shadow_mode_has_its_own_middleware_and_refuses_our_parser(monkeypatch: Any) -> None:
     monkeypatch.setenv("ENFORCER_SHADOW", "on")
-    read = partial(served_model.from_cli_args, lambda _cls, args: args)
     args = read(int, Namespace(tool_call_parser="hermes", middleware=[]))
     assert args.middleware == ["enforcer.vllm.shadow.middleware.ShadowMiddleware"]
     with pytest.raises(ConfigurationError, match="--tool-call-parser hermes, or"):
@@ -127,18 +113,13 @@ def test_a_middleware_is_found_by_its_name(name: str) -> None:
     assert callable(resolve_name(name))
 
 
-def test_vllms_rust_front_end_gets_no_argument_that_it_does_not_know(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_vllms_rust_front_end_gets_no_argument_that_it_does_not_know(monkeypatch: Any) -> None:
     monkeypatch.setenv("VLLM_USE_RUST_FRONTEND", "1")
-    read = partial(served_model.from_cli_args, lambda _cls, args: args)
     assert read(int, Namespace(middleware=[])).middleware == []
 
 
+@pytest.mark.usefixtures("installed")
 def test_every_parser_of_the_dialects_is_known_to_vllm_by_an_enforced_name() -> None:
-    patches.install()
-    # Else servers that later tests start would count into this process's folder.
-    os.environ.pop(recording.FOLDER_VARIABLE)
     known = ToolParserManager.list_registered()
     for parser in dialects.parsers():
         assert {parser, names.enforced(parser)} <= set(known)

@@ -9,19 +9,17 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from enforcer.checking.task import TaskVerdict
 from enforcer.errors import Busy, SchemaLimit
 from enforcer.judging.judge import Fault, Finding, ReplyVerdict
 from enforcer.judging.shadowed import ShadowVerdict
-from enforcer.vllm.config import settings
 from enforcer.vllm.observe import metric_defs, recording, stats
 from enforcer.vllm.server import runtime
 from enforcer.vllm.shadow import middleware
 from enforcer.vllm.shadow import queue as queues
 from enforcer.vllm.shadow.middleware import ShadowMiddleware
 from enforcer.vllm.shadow.queue import Queue
+from tests.support import asgi
 
 ROUTE = "/v1/chat/completions"
 BODY = json.dumps({"messages": []}).encode()
@@ -44,6 +42,18 @@ class Pool:
             raise self.verdict
         return self.verdict
 
+    def judges(self, *exchanges: Any) -> None:
+        """Run exchanges one after the other, and judge each."""
+
+        async def run() -> None:
+            self.may.set()
+            for each in exchanges:
+                await each
+                await settled()
+            assert self.queue._held == 0
+
+        asyncio.run(run())
+
 
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
@@ -62,11 +72,11 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
 
 
 @pytest.fixture
-def pool(monkeypatch: pytest.MonkeyPatch, counted: Counter[Any]) -> Pool:
+def pool(monkeypatch: pytest.MonkeyPatch, counted: Counter[Any], use: Any) -> Pool:
     made = Pool()
     assert not counted
     monkeypatch.setattr(runtime, "pool", lambda: made)
-    monkeypatch.setattr(settings, "current", lambda: settings.read({"ENFORCER_SHADOW": "on"}))
+    use(shadow="on")
     monkeypatch.setattr(middleware, "queue", lambda: made.queue)
     return made
 
@@ -85,21 +95,8 @@ def app(reply: bytes = b"{}", status: int = 200, parts: int = 1) -> Any:
 async def exchange(
     served: Any, body: bytes = BODY, path: str = ROUTE, method: str = "POST"
 ) -> list[Any]:
-    sent: list[Any] = []
-    halves = [
-        {"type": "http.request", "body": body[:5], "more_body": True},
-        {"type": "http.request", "body": body[5:]},
-    ]
-
-    async def receive() -> Any:
-        return halves.pop(0)
-
-    async def send(message: Any) -> None:
-        sent.append(message)
-
-    scope = {"type": "http", "path": path, "method": method}
-    await ShadowMiddleware(served)(scope, receive, send)
-    return sent
+    halves = asgi.pieces(body, 2)
+    return await asgi.exchange(ShadowMiddleware(served), halves, path=path, method=method)
 
 
 async def settled() -> None:
@@ -109,17 +106,14 @@ async def settled() -> None:
 
 def test_the_bytes_of_both_are_judged_and_passed_on(pool: Pool, counted: Counter[Any]) -> None:
     async def run() -> None:
-        pool.may.set()
         sent = await exchange(app(b"ab", parts=3), path=f"/root{ROUTE}")
         assert [each.get("body") for each in sent] == [None, b"ab", b"ab", b"ab"]
-        await settled()
-        (seen,) = pool.seen
-        assert (seen.body, seen.reply) == (BODY, b"ababab")
-        assert seen.size == len(BODY) + 6
-        assert counted == {("replies", "complete"): 1}
-        assert pool.queue._held == 0
 
-    asyncio.run(run())
+    pool.judges(run())
+    (seen,) = pool.seen
+    assert (seen.body, seen.reply) == (BODY, b"ababab")
+    assert seen.size == len(BODY) + 6
+    assert counted == {("replies", "complete"): 1}
 
 
 @pytest.mark.parametrize(
@@ -163,10 +157,8 @@ def test_a_client_that_closes_at_the_end_of_a_stream_has_had_its_reply(
     pool: Pool, counted: Counter[Any]
 ) -> None:
     async def run() -> None:
-        pool.may.set()
         with pytest.raises(OSError, match="closed"):
             await exchange(closes)
-        await settled()
 
     async def closes(_scope: Any, receive: Any, send: Any) -> None:
         await receive()
@@ -175,13 +167,11 @@ def test_a_client_that_closes_at_the_end_of_a_stream_has_had_its_reply(
         await send(end)
         raise OSError("closed")
 
-    asyncio.run(run())
+    pool.judges(run())
     assert counted == {("replies", "complete"): 1}
 
 
-def test_a_full_queue_drops_and_counts(
-    pool: Pool, counted: Counter[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_full_queue_drops_and_counts(pool: Pool, counted: Counter[Any], monkeypatch: Any) -> None:
     monkeypatch.setattr(queues, "_WAITING", 3)
 
     async def run() -> None:
@@ -203,71 +193,40 @@ def test_a_full_queue_drops_and_counts(
 
 @pytest.mark.parametrize(("held", "largest"), [(100, 10**6), (10**6, 100)])
 def test_bytes_have_a_bound(
-    pool: Pool, counted: Counter[Any], monkeypatch: pytest.MonkeyPatch, held: int, largest: int
+    pool: Pool, counted: Counter[Any], monkeypatch: Any, held: int, largest: int
 ) -> None:
     monkeypatch.setattr(queues, "_HELD", held)
     monkeypatch.setattr(queues, "_LARGEST", largest)
-
-    async def run() -> None:
-        pool.may.set()
-        await exchange(app(b"x" * 60, parts=2))
-        assert counted == {("dropped",): 1}
-        assert pool.queue._held == 0
-        await exchange(app(b"x" * 60))
-        await settled()
-        assert counted["replies", "complete"] == 1
-
-    asyncio.run(run())
+    pool.judges(exchange(app(b"x" * 60, parts=2)))
+    assert counted == {("dropped",): 1}
+    pool.judges(exchange(app(b"x" * 60)))
+    assert counted["replies", "complete"] == 1
 
 
 def test_changes_are_counted_once_a_reply_and_tool(pool: Pool, counted: Counter[Any]) -> None:
-    findings = [
-        Finding(fault, "", tool)
-        for fault, tool in ((Fault.SCHEMA, "a"), (Fault.SCHEMA, "a"), (Fault.SCHEMA, "b"))
-    ]
-    findings.append(Finding(Fault.CHOICE, ""))
-    wrong = ReplyVerdict("stop", complete=True, has_calls=False, empty=True, findings=(*findings,))
+    of_schema = [Finding(Fault.SCHEMA, "", tool) for tool in "aab"]
+    findings = (*of_schema, Finding(Fault.CHOICE, ""))
+    wrong = ReplyVerdict("stop", complete=True, has_calls=False, empty=True, findings=findings)
     error = SchemaLimit.of("$.tools[0]", "", "too large")
     pool.verdict = ShadowVerdict(error, choices=(wrong,), tool="c")
-    pool.may.set()
-
-    async def run() -> None:
-        await exchange(app())
-        await settled()
-
-    asyncio.run(run())
-    kinds = ("schema", "choice", "empty", "rejected")
-    wanted: dict[tuple[str, ...], int] = {
-        ("replies", "complete"): 1,
-        **{("would_change", kind): 1 for kind in kinds},
-        ("tools", "a", "schema"): 1,
-        ("tools", "b", "schema"): 1,
-        ("tools", "c", "rejected"): 1,
-    }
-    assert counted == wanted
+    pool.judges(exchange(app()))
+    changes = [("would_change", kind) for kind in ("schema", "choice", "empty", "rejected")]
+    tools = [("tools", "a", "schema"), ("tools", "b", "schema"), ("tools", "c", "rejected")]
+    assert counted == dict.fromkeys([("replies", "complete"), *changes, *tools], 1)
 
 
 @pytest.mark.parametrize(
     "verdict",
     [
-        TaskVerdict(SchemaLimit.of("$", "", "slow")),
-        ShadowVerdict(),
-        Busy("full"),
-        ValueError("bug"),
+        *(TaskVerdict(SchemaLimit.of("$", "", "slow")), ShadowVerdict()),
+        *(Busy("full"), ValueError("bug")),
     ],
 )
 def test_what_is_not_judged_is_counted_and_the_next_one_is(
     pool: Pool, counted: Counter[Any], verdict: TaskVerdict | Exception
 ) -> None:
-    async def run() -> None:
-        pool.may.set()
-        pool.verdict = verdict
-        await exchange(app())
-        await settled()
-        pool.verdict = FINE
-        await exchange(app())
-        await settled()
-        assert counted == {("replies", "unjudged"): 1, ("replies", "complete"): 1}
-        assert pool.queue._held == 0
-
-    asyncio.run(run())
+    pool.verdict = verdict
+    pool.judges(exchange(app()))
+    pool.verdict = FINE
+    pool.judges(exchange(app()))
+    assert counted == {("replies", "unjudged"): 1, ("replies", "complete"): 1}

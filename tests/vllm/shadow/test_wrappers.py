@@ -5,9 +5,6 @@ from functools import partial
 from typing import Any
 
 import pytest
-
-pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
-
 from vllm import SamplingParams
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.exceptions import VLLMValidationError
@@ -15,7 +12,7 @@ from vllm.sampling_params import StructuredOutputsParams
 
 import enforcer
 from enforcer.errors import ConfigurationError, InvalidVocabulary
-from enforcer.vllm.config import names, settings
+from enforcer.vllm.config import names
 from enforcer.vllm.intake import startup
 from enforcer.vllm.server import runtime
 from enforcer.vllm.shadow import wrappers
@@ -62,9 +59,8 @@ def test_a_spec_is_refused_before_its_stream_begins() -> None:
 
 
 @pytest.fixture
-def _shadow(monkeypatch: pytest.MonkeyPatch) -> None:
-    chosen = settings.read({"ENFORCER_SHADOW": "on"})
-    monkeypatch.setattr(settings, "current", lambda: chosen)
+def _shadow(monkeypatch: pytest.MonkeyPatch, use: Any) -> None:
+    use(shadow="on")
     monkeypatch.setenv(names.PARSER_VARIABLE, "")
 
 
