@@ -3,21 +3,17 @@
 Owns: their schemas. Must not know: how they are checked.
 """
 
-from __future__ import annotations
-
 import json
 import pickle
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
+from enforcer.checking.task import TaskVerdict
 from enforcer.checking.work import SchemaCheck
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Limits, Root
 
-if TYPE_CHECKING:
-    from enforcer.checking.task import TaskVerdict
-
-_Sent = TypeVar("_Sent", SchemaCheck, "TaskVerdict")
+_Sent = TypeVar("_Sent", SchemaCheck, TaskVerdict)
 
 # Without bounds but those on processes, so that a compiler that has become faster at refusing
 # does not make the tests of those pass by themselves.

@@ -5,16 +5,16 @@ whose delivery is late or dropped), chosen at random, and following each request
 Must not know: what is asserted of the histories that come of it.
 """
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections import deque
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import numpy as np
 import torch
@@ -29,15 +29,10 @@ from vllm.v1.outputs import DraftTokenIds, ModelRunnerOutput
 from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 
+import enforcer
 from enforcer.request import carrier, spec_text
+from enforcer.turn.matcher import Matcher
 from tests.vllm_servers import TINY, reader
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from random import Random
-
-    import enforcer
-    from enforcer.turn.matcher import Matcher
 
 _BLOCK = 16
 _FRESH = 0.15  # of the rows behind a draft, so many are compared with a matcher begun anew

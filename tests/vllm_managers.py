@@ -1,10 +1,9 @@
 """vLLM's `StructuredOutputManager` without an engine, and requests for it."""
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from vllm import SamplingParams
 from vllm.sampling_params import StructuredOutputsParams
@@ -13,12 +12,8 @@ from vllm.v1.structured_output import StructuredOutputManager
 
 from enforcer.client.body import extra_body
 from enforcer.vllm.server import runtime
+from enforcer.vocabulary import Vocabulary
 from tests.vocabularies import write
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from enforcer.vocabulary import Vocabulary
 
 
 def know(tokenizer: Any, vocabulary: Vocabulary) -> None:

@@ -3,24 +3,19 @@
 Owns: how. Must not know: which servers the tests share (that is `vllm/conftest.py`).
 """
 
-from __future__ import annotations
-
 import json
 import os
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import patch
+
+from httpx import Response
 
 import enforcer
 from bench.demo.servers import MODEL_NAME, Server, Setting
 from enforcer.vllm.config import settings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from httpx import Response
-
 
 TINY = Path(__file__).resolve().parents[1] / "bench" / "models" / "tiny-kimi"
 

@@ -1,7 +1,5 @@
 """What the workers find out about the beginning of a turn is what starting it would."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from hashlib import sha256
 from typing import Any

@@ -1,7 +1,5 @@
 """Real workers: their bounds, their ends, and who waits for whom."""
 
-from __future__ import annotations
-
 import asyncio
 import errno
 import os
@@ -12,11 +10,12 @@ import sys
 import tempfile
 import threading
 import time
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from dataclasses import replace
 from multiprocessing import Pipe
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -30,10 +29,6 @@ from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 from tests.checking_cases import check, quick, slow
 from tests.processes import descendants, is_running
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 pytestmark = pytest.mark.slow
 

@@ -1,14 +1,13 @@
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from enforcer import engines
 from enforcer.checking.task import TaskVerdict, WorkerState, survived
 from enforcer.checking.work import SchemaCheck, warm
+from enforcer.engines import ArgumentEngine
 from enforcer.errors import (
     InvalidSchema,
     Problem,
@@ -16,20 +15,16 @@ from enforcer.errors import (
     UnsatisfiableSchema,
     UnsupportedSchema,
 )
+from enforcer.layouts import BoundLayout
 from enforcer.machine import wire
 from enforcer.regex.charset import ALL, CharSet
 from enforcer.request.options import Options
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root
+from enforcer.schema.grammar import ArgumentGrammar
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 from tests.checking_cases import sent
-
-if TYPE_CHECKING:
-    from enforcer.engines import ArgumentEngine
-    from enforcer.layouts import BoundLayout
-    from enforcer.schema.grammar import ArgumentGrammar
-
 
 ENGINE = engines.load("machine", Vocabulary.of_bytes(["<|end|>"]))
 

@@ -1,27 +1,21 @@
 """What a schema may cost is known when it is checked, and whatever fails has a name."""
 
-from __future__ import annotations
-
 import json
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from enforcer.engines import load
+from enforcer.engines import ArgumentEngine, load
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsupportedSchema
 from enforcer.machine.grammar import MachineGrammar
 from enforcer.request.response_format import FormatKind, ResponseFormat
 from enforcer.schema import compile_schema
+from enforcer.vocabulary import Vocabulary
 from tests.engine_cases import closed
 from tests.support import cases
 from tests.support.machine import mask
 from tests.vocabularies import kimi
-
-if TYPE_CHECKING:
-    from enforcer.engines import ArgumentEngine
-    from enforcer.vocabulary import Vocabulary
-
 
 pytestmark = pytest.mark.slow
 

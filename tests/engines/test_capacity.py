@@ -1,13 +1,11 @@
 """What an engine says that it holds, and what it does hold."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from enforcer.engines import ENGINES, MACHINE, load
+from enforcer.engines import ENGINES, MACHINE, ArgumentEngine, load
 from enforcer.engines._rules import RuleEngine
 from enforcer.errors import UnsupportedSchema
 from enforcer.request.response_format import FormatKind, ResponseFormat
@@ -15,9 +13,6 @@ from enforcer.schema import compile_schema
 from tests.engine_cases import closed
 from tests.schema_judge import accepts
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from enforcer.engines import ArgumentEngine
 
 
 @pytest.fixture(scope="module", params=ENGINES)

@@ -1,7 +1,5 @@
 """A client's own grammar by the thin adapter: rows, refusals, the way back."""
 
-from __future__ import annotations
-
 import sys
 from functools import cache
 from random import Random

@@ -1,9 +1,7 @@
 """Layouts in masks: control ids, what is refused, and who refuses all of them."""
 
-from __future__ import annotations
-
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -11,6 +9,7 @@ from enforcer import engines
 from enforcer.errors import ConfigurationError, UnsupportedSchema
 from enforcer.layouts import Layout
 from enforcer.schema import Root, compile_schema
+from enforcer.schema.grammar import ArgumentGrammar
 from enforcer.schema.reading.document import step
 from enforcer.vocabulary import Vocabulary
 from tests.laid_out import (
@@ -24,10 +23,6 @@ from tests.laid_out import (
     written_symbols,
 )
 from tests.schema_judge import agree_along_a_walk
-
-if TYPE_CHECKING:
-    from enforcer.schema.grammar import ArgumentGrammar
-
 
 V = vocabulary()
 PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45")

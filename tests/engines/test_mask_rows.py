@@ -1,7 +1,5 @@
 """Rows of bits are sets of ids."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,11 +1,10 @@
 """What is outlines-core's own: where values nest without end, and sizes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from enforcer.engines import ArgumentEngine
 from enforcer.errors import UnsupportedSchema
 from enforcer.request.response_format import parse
 from enforcer.schema import compile_schema
@@ -13,10 +12,6 @@ from tests import vocabularies
 from tests.engine_cases import closed
 from tests.schema_judge import accepts
 from tests.support import cases
-
-if TYPE_CHECKING:
-    from enforcer.engines import ArgumentEngine
-
 
 engines = pytest.importorskip("enforcer.engines.outlines_core", exc_type=ImportError)
 

@@ -1,17 +1,16 @@
 """What is kept of JSON is kept of pairs of a key and a raw value, at whatever ids cross borders."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.engines import CompiledGrammar
 from enforcer.schema import Root, compile_schema
 from tests.laid_out import (
     KEPT,
@@ -26,9 +25,6 @@ from tests.laid_out import (
 )
 from tests.schema_judge import agree_along_a_walk
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from enforcer.engines import CompiledGrammar
 
 V = vocabulary()
 PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45")

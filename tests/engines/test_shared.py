@@ -1,30 +1,25 @@
 """One suite for all three engines: what they take, they take exactly and alike."""
 
-from __future__ import annotations
-
 import json
 import random
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer import engines
+from enforcer.engines import ArgumentEngine, CompiledGrammar
 from enforcer.errors import EnforcerError, MissingPackage, UnsupportedSchema
 from enforcer.request.response_format import FormatKind, parse
 from enforcer.schema import compile_schema
+from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
 from tests.engine_cases import CASES, Case, closed, spellings
 from tests.support import cases
 from tests.support.machine import agreed, legal, mask
-
-if TYPE_CHECKING:
-    from enforcer.engines import ArgumentEngine, CompiledGrammar
-    from enforcer.vocabulary import Vocabulary
-
 
 ENGINES = engines.ENGINES
 V = vocabularies.small()

@@ -1,7 +1,5 @@
 r"""Regular expressions and choices as formats of text: the machine's rows, and llguidance's."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 from typing import Any

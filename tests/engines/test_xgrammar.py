@@ -1,11 +1,10 @@
 """What is xgrammar's own: refusals and response formats."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from enforcer.engines import ArgumentEngine, CompiledGrammar
 from enforcer.errors import InvalidVocabulary, UnsupportedSchema
 from enforcer.request.response_format import parse
 from enforcer.schema import compile_schema
@@ -13,10 +12,6 @@ from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
 from tests.engine_cases import closed
 from tests.support import cases
-
-if TYPE_CHECKING:
-    from enforcer.engines import ArgumentEngine, CompiledGrammar
-
 
 engines = pytest.importorskip("enforcer.engines.xgrammar", exc_type=ImportError)
 

@@ -3,21 +3,16 @@
 Owns: one enforcer a format. Must not know: vLLM.
 """
 
-from __future__ import annotations
-
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import enforcer
 from bench.formats.catalogue import ROWS
+from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser
 from tests.formats import vocabularies
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from enforcer.turn.matcher import Matcher
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,19 +1,14 @@
 """Turns to be written and read in every format, and readings as values that can be compared."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 from bench.formats.catalogue import ROWS
 from bench.formats.writers import Call, Turn
+from tests.formats.ours import Read
+from tests.formats.stock import Reading
 from tests.support.tools import tool
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from tests.formats.ours import Read
-    from tests.formats.stock import Reading
 
 TYPES = {"s": "string", "n": "integer", "o": "object", "x": "number", "y": "boolean"}
 PARAMETERS = {

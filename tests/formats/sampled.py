@@ -3,25 +3,20 @@
 Owns: requests with small schemas, and walking. Must not know: how turns are read.
 """
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import numpy as np
 
 from bench.formats.catalogue import ROWS
 from enforcer.turn.dialect import Names
+from enforcer.turn.matcher import Matcher
+from enforcer.vocabulary import Vocabulary
 from tests.formats import ours, vocabularies
 from tests.support import cases
 from tests.support.tools import tool
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from random import Random
-
-    from enforcer.turn.matcher import Matcher
-    from enforcer.vocabulary import Vocabulary
 
 _MOST = 400
 _LEAVES = cases.listed("formats/cases/sampled.toml", "leaves")

@@ -5,13 +5,12 @@ tokens the detokenizer leaves out, the end of turn that is no text, deltas. Must
 library.
 """
 
-from __future__ import annotations
-
 import codecs
 import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -22,9 +21,6 @@ from vllm.parser.parser_manager import ParserManager
 
 from bench.formats.catalogue import ROWS
 from tests.formats import vocabularies
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 
 @dataclass(frozen=True, slots=True)

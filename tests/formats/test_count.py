@@ -1,7 +1,5 @@
 """The judge of the table counts a call as begun where one is, and nowhere else."""
 
-from __future__ import annotations
-
 import pytest
 
 from bench.formats.catalogue import FORMATS

@@ -3,8 +3,6 @@
 `FORMAT_TURNS` says how many turns of each format are sampled; 2,000 in a release's run.
 """
 
-from __future__ import annotations
-
 import os
 from random import Random
 

@@ -1,8 +1,6 @@
 """`docs/formats.md` says what the dialect files and the results say."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
@@ -10,9 +8,6 @@ from bench.formats import page
 from bench.formats.catalogue import FORMATS
 from bench.formats.count import WRONG
 from enforcer.turn import dialects
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def test_the_page_is_the_one_that_is_written() -> None:

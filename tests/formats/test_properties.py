@@ -3,11 +3,8 @@
 `tests/properties/test_dialects.py` asks more, over small vocabularies.
 """
 
-from __future__ import annotations
-
 import json
 from random import Random
-from typing import TYPE_CHECKING
 
 import jsonschema
 import numpy as np
@@ -16,13 +13,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from bench.formats.catalogue import ROWS
+from enforcer.turn.matcher import Matcher
 from tests.formats import ours, sampled, vocabularies
 from tests.formats.said import plain
 from tests.vocabularies import row_of, split
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from enforcer.turn.matcher import Matcher
 
 pytestmark = pytest.mark.slow
 

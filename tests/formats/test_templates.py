@@ -1,7 +1,5 @@
 """The chat templates of the formats' models, as `enforcer doctor` looks at them."""
 
-from __future__ import annotations
-
 import json
 from importlib.util import find_spec
 from pathlib import Path

@@ -1,10 +1,8 @@
 """Stock vLLM takes the liberties of `tolerances` for right, streamed too where it says so."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
+
+from tests.formats.tolerances import Text
 
 pytest.importorskip("vllm")
 
@@ -12,10 +10,6 @@ from bench.formats.catalogue import FORMATS
 from tests.formats import stock, vocabularies
 from tests.formats.said import TOOLS, plain, values
 from tests.formats.tolerances import TEXTS
-
-if TYPE_CHECKING:
-    from tests.formats.tolerances import Text
-
 
 pytestmark = pytest.mark.slow
 

@@ -1,11 +1,10 @@
 """What ids stand for is what the models' own tokenizers decode them to."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
@@ -18,9 +17,6 @@ from enforcer.vocabulary import Vocabulary
 from tests.formats import vocabularies
 from tests.support import cases
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.slow
 

@@ -6,18 +6,13 @@ Every text is the call `w(a="b")` unless another is given, and is read so when i
 streamed; the test of that is `test_tolerances.py`.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from bench.formats.catalogue import FORMATS
 from bench.formats.writers import Call
 from tests.support import cases
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 
 @dataclass(frozen=True, slots=True)

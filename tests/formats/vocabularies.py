@@ -6,8 +6,6 @@ Every test that asks for one is skipped where its package is not installed; the 
 pyproject.toml's dependency group `formats`.
 """
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from pathlib import Path

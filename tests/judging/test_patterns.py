@@ -1,7 +1,5 @@
 """Patterns that Python's `re` does not know, beside those that it does."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import jsonschema

@@ -1,7 +1,5 @@
 """What a dialect's replies must look like."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

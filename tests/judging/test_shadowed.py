@@ -1,10 +1,9 @@
 """The task of shadow mode: judged as `enforcer verify` judges, in a worker process."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -20,9 +19,6 @@ from enforcer.request.options import Options
 from enforcer.schema.limits import Limits
 from enforcer.turn import dialects
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 VOCABULARY = small()
 STARTER = WorkerState(load("machine", VOCABULARY))

@@ -1,7 +1,5 @@
 """Declared types, against copies of vLLM's functions."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

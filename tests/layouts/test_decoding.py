@@ -1,7 +1,5 @@
 """Texts of arguments as JSON, as they come."""
 
-from __future__ import annotations
-
 import json
 from random import Random
 

@@ -1,7 +1,5 @@
 """The table `[arguments]`: what it says, what it may not, and what binding finds."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Patterns: names of control tokens, bytes, optional white space, fields."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,7 +1,5 @@
 """Keyword arguments, against Python's own reader."""
 
-from __future__ import annotations
-
 import ast
 import json
 from typing import Any

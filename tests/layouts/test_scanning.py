@@ -1,21 +1,16 @@
 """Where a text of arguments ends, by its letters alone."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.layouts.pattern import ID
-from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT
+from enforcer.layouts.scanning import JSON_TEXT, PYTHON_TEXT, NestedText
 from tests.drawn_json import any_value
 from tests.laid_out import bound, symbols_of
-
-if TYPE_CHECKING:
-    from enforcer.layouts.scanning import NestedText
 
 
 def end_of(scan: NestedText, symbols: bytes) -> int | None:

@@ -1,7 +1,5 @@
 """Pairs with raw values: keys, types, and what is trimmed."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

@@ -1,9 +1,5 @@
 """The languages of keys and raw values."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,11 +9,8 @@ from enforcer.layouts import Trim
 from enforcer.layouts.tagged_text import trimmed
 from enforcer.layouts.texts import Readable, avoiding, holding, keys, trimming, without, written_key
 from enforcer.regex import ANY, both, either, fullmatch, length, literal, parse
+from enforcer.regex.syntax import Regex
 from tests.laid_out import DECLARED, TEXTS, TYPES, bound, coerced, key_is_writable
-
-if TYPE_CHECKING:
-    from enforcer.regex.syntax import Regex
-
 
 LANGUAGES = [
     *(ANY, length(0, 0), length(0, 1), length(1, 1), length(2, 3), length(2, None), parse("^x")),

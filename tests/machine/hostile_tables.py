@@ -5,8 +5,6 @@ the first index that is out of bounds (`gcc` and its `libasan` have to be there)
 tables are tried, from `--seed N`. Owns: the mutations, the walk, the build.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import runpy
@@ -19,10 +17,11 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from enforcer import kernel
 from enforcer.errors import EngineFailure
 from enforcer.layouts import Layout
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
@@ -34,9 +33,6 @@ from enforcer.schema import Root, compile_schema
 from tests.budget_cases import SCHEMAS
 from tests.support import cases, machine
 from tests.vocabularies import bits, small
-
-if TYPE_CHECKING:
-    from enforcer import kernel
 
 _ROOT = Path(__file__).resolve().parents[2]
 _NAMED = cases.schemas("machine/cases/hostile_tables.toml")

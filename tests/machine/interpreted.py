@@ -3,8 +3,6 @@
 Owns: importing its files as the ordinary modules that they are. Must not know: what they do.
 """
 
-from __future__ import annotations
-
 from functools import cache
 from importlib import import_module
 from types import ModuleType

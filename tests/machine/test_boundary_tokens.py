@@ -1,7 +1,5 @@
 """What tokens may have of names and strings."""
 
-from __future__ import annotations
-
 import pytest
 
 from enforcer.machine.boundary_tokens import SPANS_OF_JSON, SPANS_OF_PYTHON, QuotedTexts

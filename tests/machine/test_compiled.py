@@ -1,7 +1,5 @@
 """The compiled kernel is there and fits its sources; if not, the error says so."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import dis

@@ -1,23 +1,18 @@
 """Counts against every small object and array, and that no text gets stuck."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from itertools import chain, permutations, product
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from enforcer.machine.grammar import MachineGrammar
 from enforcer.schema import Root
 from tests.schema_judge import accepts, is_valid, walk
 from tests.support import cases, machine
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from enforcer.machine.grammar import MachineGrammar
 
 _ANY_TWO = {"a": {"type": "integer"}, "b": {"type": "null"}, "c": {}}
 

@@ -1,7 +1,5 @@
 """Arrays of distinct elements: what is legal, ends, comes back, and costs others nothing."""
 
-from __future__ import annotations
-
 import json
 import threading
 import tracemalloc

@@ -1,26 +1,21 @@
 """Unique elements that are strings: against every text of a few, and by walks that get nowhere."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from functools import cache
 from itertools import product
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.machine.grammar import MachineGrammar
 from enforcer.schema import Root
 from tests.schema_judge import accepts, agree_along_a_walk, is_valid
 from tests.support import cases, machine
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from enforcer.machine.grammar import MachineGrammar
 
 _PIECES = (
     *('"', "a", "b", "ab", "ba", '"a', 'a"', '",', '","', '", "', '","a', '","a"', '","b",', '"]'),

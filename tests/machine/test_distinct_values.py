@@ -1,7 +1,5 @@
 """Arrays of distinct elements of any kind: numbers, objects, arrays, and all of them mixed."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import tracemalloc

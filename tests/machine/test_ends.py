@@ -1,12 +1,10 @@
 """The end of a text that the kernel finds, and its length in token ids."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -14,11 +12,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from enforcer import kernel
 from enforcer.errors import EnforcerError, UnsupportedSchema
 from enforcer.layouts import JSON, BoundLayout
 from enforcer.machine import grammar as binding
 from enforcer.machine.tables import tables_of
-from enforcer.schema import Root, compile_schema
+from enforcer.schema import ArgumentGrammar, Root, compile_schema
 from tests.budget_cases import ENDLESS, SCHEMAS, V, machine, of, served, tool
 from tests.drawn_json import DIALECTS
 from tests.instance_strategies import instances
@@ -27,10 +26,6 @@ from tests.schema_strategies import schemas
 from tests.spelled_json import COMPACT, spell
 from tests.support import cases
 from tests.support.machine import OPEN, begun, mask
-
-if TYPE_CHECKING:
-    from enforcer import kernel
-    from enforcer.schema import ArgumentGrammar
 
 
 def started(grammar: ArgumentGrammar, layout: BoundLayout = JSON) -> kernel.TextMatcher:

@@ -1,17 +1,16 @@
 """The kernel's objects where Python could break them: copies, threads, stacks; long tokens."""
 
-from __future__ import annotations
-
 import copy
 import pickle
 import subprocess
 import sys
 import threading
+from collections.abc import Callable, Sequence
 from functools import partial
 from importlib import import_module
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,9 +27,6 @@ from tests.machine.interpreted import interpreted
 from tests.schema_judge import agree_along_a_walk
 from tests.support import machine
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
 
 _CLASSES: list[Any] = [
     each

@@ -1,19 +1,20 @@
 """No key twice in arguments that are pairs: every text of a few keys, and walks."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import product
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from enforcer import kernel
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import BoundLayout, Decoder, Layout
 from enforcer.layouts.pattern import ID, Field
 from enforcer.layouts.texts import keys
+from enforcer.machine.grammar import MachineGrammar
 from enforcer.regex import fullmatch
 from enforcer.schema import Root
 from enforcer.vocabulary import Vocabulary
@@ -21,12 +22,6 @@ from tests.laid_out import DECLARED, TABLES
 from tests.laid_out import vocabulary as usual
 from tests.schema_judge import is_valid
 from tests.support import cases, machine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from enforcer import kernel
-    from enforcer.machine.grammar import MachineGrammar
 
 PAIRS = ("kimi_k3", *DECLARED)
 # Beside those of the formats, tokens that hold a key, the end of one, or a whole pair.

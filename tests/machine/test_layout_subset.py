@@ -1,20 +1,18 @@
 """Which spellings of names and listed strings are legal, and how much white space."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines import load
+from enforcer.engines import ArgumentEngine, CompiledGrammar, load
 from enforcer.errors import UnsupportedSchema
-from enforcer.layouts import COMPACT, JSON
+from enforcer.layouts import COMPACT, JSON, BoundLayout
 from enforcer.regex.charset import CharSet
 from enforcer.request.options import Options
 from enforcer.schema import Root, compile_schema
@@ -27,10 +25,6 @@ from tests.spelled_json import Form, spell
 from tests.support import cases, machine
 from tests.vocabularies import small
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from enforcer.engines import ArgumentEngine, CompiledGrammar
-    from enforcer.layouts import BoundLayout
 
 V = small()
 PLAIN = replace(JSON, plain_spelling=True, second_space=True, escaped=">")

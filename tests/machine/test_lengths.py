@@ -1,23 +1,22 @@
 """Lengths of raw values and of strings, as bounds beside states: rows, and what they cost."""
 
-from __future__ import annotations
-
 import json
 from collections import OrderedDict
 from importlib import import_module
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
 
+from enforcer import kernel
 from enforcer.layouts.pattern import ID
 from enforcer.machine import automata, layout_subset, lengths, pairs
 from enforcer.machine import grammar as binding
 from enforcer.machine.byte_groups import ASCII_GROUPS
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import tables_of
-from enforcer.regex import parse
+from enforcer.machine.tables import CompiledTables, tables_of
+from enforcer.regex import Regex, parse
 from enforcer.schema import Root, compile_schema
 from enforcer.vocabulary import Vocabulary
 from tests.engine_cases import closed
@@ -25,11 +24,6 @@ from tests.laid_out import legal, read, spelled, symbols_of, vocabulary
 from tests.machine.interpreted import interpreted
 from tests.machine.test_pairs import FORMATS, ODD, layout, step, tree
 from tests.support import cases, machine
-
-if TYPE_CHECKING:
-    from enforcer import kernel
-    from enforcer.machine.tables import CompiledTables
-    from enforcer.regex import Regex
 
 _STRING: dict[str, Any] = {"type": "string"}
 VALUES = {

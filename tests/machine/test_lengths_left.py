@@ -1,24 +1,20 @@
 """Texts of which few lengths are left behind a token: rows are what is accepted, at little cost."""
 
-from __future__ import annotations
-
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given, reject
 from hypothesis import strategies as st
 
+from enforcer import kernel
 from enforcer.errors import UnsatisfiableSchema
 from enforcer.layouts import JSON
 from enforcer.schema import Root
+from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
 from tests.support import machine
-
-if TYPE_CHECKING:
-    from enforcer import kernel
-    from enforcer.vocabulary import Vocabulary
 
 _STRING: dict[str, Any] = {"type": "string"}
 _PIECES = (*"axyb. é一丁😀", "\\", "\\u", "\\n", "\\u0061", "\\u00e9", "\\u4e", '"')

@@ -1,27 +1,22 @@
 """No name twice in an object: against every text of a few names, and by walks that get nowhere."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from functools import cache
 from itertools import product, takewhile
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer import kernel
+from enforcer.machine.grammar import MachineGrammar
 from enforcer.schema import Root
 from tests.schema_judge import accepts, agree_along_a_walk, is_valid, walk
 from tests.support import cases, machine
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from enforcer import kernel
-    from enforcer.machine.grammar import MachineGrammar
 
 _PIECES = (
     *('"', "a", "b", "ab", "ba", '"a', 'a"', '":', '":1', '":1,', '":1,"', '":1}', "},", '},"'),

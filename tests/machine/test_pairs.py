@@ -1,12 +1,11 @@
 """Arguments as pairs: rows against accepts, delimiters, odd layouts."""
 
-from __future__ import annotations
-
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from enforcer import kernel
 from enforcer.layouts import BoundLayout, Layout
 from enforcer.layouts.pattern import ID, symbols
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
@@ -16,9 +15,6 @@ from enforcer.vocabulary import Vocabulary
 from tests.laid_out import DECLARED, TABLES, bound, legal, symbols_of, vocabulary
 from tests.schema_judge import agree_along_a_walk
 from tests.support import cases, machine
-
-if TYPE_CHECKING:
-    from enforcer import kernel
 
 FORMATS = ("kimi_k3", *DECLARED)
 SCHEMAS = cases.schemas("machine/cases/pairs.toml")

@@ -1,17 +1,16 @@
 """Python's keyword arguments: rows against accepts, quotes and escapes, names, words."""
 
-from __future__ import annotations
-
 import ast
 from functools import cache
 from itertools import product
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer import kernel
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Root, compile_schema
@@ -22,9 +21,6 @@ from tests.schema_judge import is_valid
 from tests.support import cases, machine
 from tests.vocabularies import kimi
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from enforcer import kernel
 
 SCHEMAS = cases.schemas("machine/cases/python.toml")
 

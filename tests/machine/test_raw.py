@@ -1,28 +1,33 @@
 """Raw text: characters as they are, markers, and ends that come by themselves."""
 
-from __future__ import annotations
-
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer import kernel
 from enforcer.errors import EngineFailure
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import raw_tables
-from enforcer.regex import ANY, both, either, fullmatch, inverse, length, literal, marker, parse
+from enforcer.regex import (
+    ANY,
+    Regex,
+    both,
+    either,
+    fullmatch,
+    inverse,
+    length,
+    literal,
+    marker,
+    parse,
+)
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import chars, concat, repeat
 from enforcer.vocabulary import Vocabulary
 from tests.schema_judge import agree_along_a_walk
 from tests.support import machine
-
-if TYPE_CHECKING:
-    from enforcer import kernel
-    from enforcer.regex import Regex
 
 _PIECES = ("<", "</", "</s", "</s>", "s>", ">", "a", "ab", "b</", "é", "\u2028", "😀", '"', "\\",
            "\n", "\t\n", " ", "\\n", 'a"b', "12", "\x00", "｜", ">｜")  # fmt: skip

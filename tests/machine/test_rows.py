@@ -1,21 +1,15 @@
 """The bitmask rows that grammars hold: how many, which are shared, and that they are counted."""
 
-from __future__ import annotations
-
 import gc
 import json
 import tracemalloc
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
 
-from enforcer.machine.grammar import bound_vocabulary
+from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from tests.support import machine
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from enforcer.machine.grammar import MachineGrammar
 
 V = small()
 # Each comma leads to a state of its own, which takes most tokens.

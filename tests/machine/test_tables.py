@@ -1,16 +1,15 @@
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
+from enforcer import kernel
 from enforcer.errors import EnforcerError, UnsupportedSchema
 from enforcer.machine import builder, nodes, wire
 from enforcer.machine.grammar import MachineGrammar
 from enforcer.machine.tables import tables_of
-from enforcer.schema import Root, compile_schema
+from enforcer.schema import ArgumentGrammar, Root, compile_schema
 from tests.conformance.harness import forms, maskbench
 from tests.engine_cases import closed
 from tests.laid_out import bound
@@ -18,10 +17,6 @@ from tests.schema_judge import accepts
 from tests.shared_data import shared
 from tests.support import cases, machine
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from enforcer import kernel
-    from enforcer.schema import ArgumentGrammar
 
 _STRING = {"type": "string"}
 

@@ -1,13 +1,11 @@
 """Texts that the machine follows: masks against accepts, the way back, memory, threads."""
 
-from __future__ import annotations
-
 import json
 import zlib
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -19,15 +17,12 @@ from enforcer.errors import EnforcerError
 from enforcer.machine import grammar as binding
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
-from enforcer.schema import Root, compile_schema
+from enforcer.schema import ArgumentGrammar, Root, compile_schema
 from tests import vocabularies
 from tests.engine_cases import CASES, closed
 from tests.machine.interpreted import interpreted
 from tests.schema_strategies import schemas
 from tests.support import cases, machine
-
-if TYPE_CHECKING:
-    from enforcer.schema import ArgumentGrammar
 
 V = vocabularies.small()
 

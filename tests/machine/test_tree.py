@@ -1,11 +1,10 @@
 """The vocabulary's trie against its definition by prefixes and Python's own UTF-8 decoder."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 import numpy as np
 import pytest
@@ -20,11 +19,6 @@ from enforcer.machine.grammar import VocabularyTree, build_tree
 from tests import vocabularies
 from tests.formats import vocabularies as formats
 from tests.machine.interpreted import interpreted
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from types import ModuleType
-
 
 BUILDERS = [kernel, interpreted()]
 # First bytes of the characters that some automata tell apart.

@@ -1,7 +1,5 @@
 """A turn around its texts, by the sources of the kernel and by the compiled one."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

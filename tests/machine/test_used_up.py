@@ -1,23 +1,19 @@
 """A class of names, or of strings, of which the last ones are left: masks are what is accepted."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from itertools import takewhile
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer import kernel
 from enforcer.layouts import JSON
 from enforcer.schema import Root
+from enforcer.vocabulary import Vocabulary
 from tests.support import machine
-
-if TYPE_CHECKING:
-    from enforcer import kernel
-    from enforcer.vocabulary import Vocabulary
 
 _ONE = {"const": 1}
 # More characters than a pattern may have words that are made declared names of it.

@@ -1,25 +1,20 @@
 """Rows against accepts along random texts, over a vocabulary of whole names, also in escapes."""
 
-from __future__ import annotations
-
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer import engines
+from enforcer.engines import CompiledGrammar
 from enforcer.machine.grammar import MachineGrammar
 from enforcer.schema import compile_schema
 from tests.schema_judge import agree_along_a_walk
 from tests.support import cases, machine
 from tests.vocabularies import cut
-
-if TYPE_CHECKING:
-    from enforcer.engines import CompiledGrammar
-
 
 # Strings in every spelling, with what may stand around them, in pieces of any length.
 _TEXTS = (

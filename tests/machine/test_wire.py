@@ -1,7 +1,6 @@
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,9 +14,6 @@ from enforcer.machine.tables import tables_of
 from enforcer.machine.wire import RECORDS, verify
 from enforcer.schema import Root, compile_schema
 from tests.machine.hostile_tables import KINDS, mutated, tables, walk
-
-if TYPE_CHECKING:
-    from random import Random
 
 # Fields of records that are compared with what a text has, and are no indices.
 NUMBERS = {

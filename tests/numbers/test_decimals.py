@@ -1,7 +1,5 @@
 """Plain decimals within bounds, against comparing them."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from hypothesis import given

@@ -1,7 +1,5 @@
 """Numbers whose digits are a multiple, read in one run."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

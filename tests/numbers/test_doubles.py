@@ -1,7 +1,5 @@
 """Bounds of texts that are read as doubles, against reading them."""
 
-from __future__ import annotations
-
 import math
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Spellings against values: what a terminal matches is what is in the set, and bounded."""
 
-from __future__ import annotations
-
 import json
 import math
 from decimal import Decimal

@@ -1,7 +1,5 @@
 """Multiples: those of many digits, which a reader rounds to the nearest double."""
 
-from __future__ import annotations
-
 from decimal import Decimal
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """Scientific notation within bounds, and of integers or of none, against reading it."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import pytest

@@ -1,11 +1,9 @@
 """In every format: whatever is drawn ends within its budget, and masks agree with `accept`."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
@@ -14,14 +12,12 @@ import enforcer
 from enforcer.errors import InvalidTools
 from enforcer.layouts import LayoutKind
 from enforcer.turn import dialects
+from enforcer.turn.matcher import Matcher
 from tests.budget_cases import SCHEMAS, needed, of
 from tests.dialect_cases import NAMES, opening, vocabulary
 from tests.support import cases
 from tests.support.tools import tool
 from tests.vocabularies import legal
-
-if TYPE_CHECKING:
-    from enforcer.turn.matcher import Matcher
 
 SPARE = 20
 # Names that every layout can write.

@@ -1,10 +1,9 @@
 """What holds of every turn: soundness, masks, going back, chunks, round trips, garbage."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 from hypothesis import given, settings
@@ -14,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 import enforcer
 from enforcer.turn.events import Happening
 from enforcer.turn.lexer import BLANK_BYTES
+from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser
 from tests import vocabularies, walks
 from tests.engine_cases import closed
@@ -21,12 +21,6 @@ from tests.support.machine import agreed
 from tests.support.tools import tool
 from tests.vocabularies import call, legal, row_of, split, write
 from tests.walks import OBJECTS, V, examples, instances, requests, schemas, served, step, walk
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from enforcer.turn.matcher import Matcher
-
 
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
 TAILS = [None, "", HEADER, HEADER + "<think>", HEADER + "<think></think>", HEADER + "Well, "]

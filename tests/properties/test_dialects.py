@@ -1,11 +1,9 @@
 """What holds of every turn in every dialect: soundness, masks, going back, splits."""
 
-from __future__ import annotations
-
 import json
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
@@ -13,23 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import enforcer
+from enforcer.api import Enforcer
 from enforcer.layouts import LayoutKind
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.turn import dialects
 from enforcer.turn.events import Happening
 from enforcer.turn.lexer import BLANK_BYTES
+from enforcer.turn.matcher import Matcher
 from enforcer.turn.parser import Parser
 from tests.dialect_cases import NAMES, opening, served, vocabulary
 from tests.support.machine import agreed
 from tests.support.tools import tool
 from tests.vocabularies import legal, row_of, split, write
 from tests.walks import OBJECTS, examples
-
-if TYPE_CHECKING:
-    from enforcer.api import Enforcer
-    from enforcer.turn.matcher import Matcher
-
 
 SEEDS = st.integers(0, 2**32)
 TOOLS = ["get", "get_", "a", "get_weather"]

@@ -1,10 +1,8 @@
 """What is said of a turn holds in the masks: for drawn schemas, at every place of sampled turns."""
 
-from __future__ import annotations
-
 import json
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,16 +10,13 @@ from hypothesis import assume, event, given
 from hypothesis import strategies as st
 
 from enforcer.errors import SchemaError
+from enforcer.tools.explain.turn import ExplainedMatcher
+from enforcer.tools.explain.words import Expected
 from tests.explained_turns import start
 from tests.schema_strategies import schemas
 from tests.support.tools import tool
 from tests.vocabularies import legal, row_of, write
 from tests.walks import V, examples, requests, served, step
-
-if TYPE_CHECKING:
-    from enforcer.tools.explain.turn import ExplainedMatcher
-    from enforcer.tools.explain.words import Expected
-
 
 SEEDS = st.integers(0, 2**32)
 BEGUN = write(

@@ -5,12 +5,11 @@ spelling, and whatever single byte begins something is in the mask; and each leg
 white space begins something that was said.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import event, given
@@ -18,17 +17,13 @@ from hypothesis import strategies as st
 
 import enforcer
 from enforcer.errors import SchemaError
+from enforcer.tools.explain.turn import ExplainedMatcher
 from enforcer.turn import dialects
 from tests.explained_turns import start
 from tests.support import cases
 from tests.support.tools import tool
 from tests.vocabularies import feed, legal
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from enforcer.tools.explain.turn import ExplainedMatcher
 
 _CASES = cases.load("properties/cases/explained_layouts.toml")
 CALLS, DELIMITERS = _CASES["calls"], _CASES["delimiters"]

@@ -1,11 +1,10 @@
 """Whatever is passed as an argument: an answer, or an `EnforcerError`, and nothing else."""
 
-from __future__ import annotations
-
 import copy
 import json
+from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,10 +18,6 @@ from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 from tests.support import cases
 from tests.walks import V, examples, served
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 DEEP: object = "end"
 for _ in range(50_000):

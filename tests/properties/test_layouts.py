@@ -1,16 +1,15 @@
 """What holds of arguments in every layout: soundness, completeness, masks, going back, chunks."""
 
-from __future__ import annotations
-
 import json
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
+from enforcer.engines import CompiledGrammar
 from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import Decoder
 from enforcer.layouts.pattern import ID
@@ -20,10 +19,6 @@ from tests.laid_out import FORMATS, LAID_OUT, bound, engine, legal, read, step, 
 from tests.support import cases
 from tests.support.machine import agreed
 from tests.walks import OBJECTS, examples, instances
-
-if TYPE_CHECKING:
-    from enforcer.engines import CompiledGrammar
-
 
 V = vocabulary()
 SEEDS = st.integers(0, 2**32)

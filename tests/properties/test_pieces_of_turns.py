@@ -4,10 +4,9 @@ A token is legal if and only if its bytes are, one by one; a piece may hold a na
 arguments, or two calls of one tool.
 """
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,9 +21,6 @@ from tests.support import cases
 from tests.support.tools import tool
 from tests.tokenizer_cases import BYTES
 from tests.vocabularies import bits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _NAMES = ("a", "ab", "get", "get_x", "f", "find_it")
 _LENGTHS = (2, 3, 4, 6, 9, 15, 25, 40, 120, 300)

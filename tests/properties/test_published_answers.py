@@ -1,10 +1,9 @@
 """The right answers that a leaderboard publishes, token by token: those that fit are legal."""
 
-from __future__ import annotations
-
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
@@ -18,9 +17,6 @@ from enforcer.request.spec import Spec
 from enforcer.vllm.config import settings
 from tests.formats import ours, vocabularies
 from tests.support import cases
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,5 @@
 """Digits alone, where a format reads a `number` as a double: what the client gets is valid."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Whatever a client sends as a schema is compiled or refused, and nothing else."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,14 +4,13 @@
 examples in all instead of the usual number; add `--hypothesis-seed=N` for another set.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
+from collections.abc import Iterable
 from decimal import Decimal
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
@@ -19,22 +18,23 @@ from hypothesis import HealthCheck, assume, event, given, settings
 from hypothesis import strategies as st
 from hypothesis.errors import InvalidArgument
 
+from enforcer.engines import CompiledGrammar
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
-from enforcer.schema import Conventions, Formats, Integers, OnUnsupported, Root, compile_schema
-from tests.drawn_json import DIALECTS, DRAFT4, DRAFT7
+from enforcer.schema import (
+    ArgumentGrammar,
+    Conventions,
+    Formats,
+    Integers,
+    OnUnsupported,
+    Root,
+    compile_schema,
+)
+from tests.drawn_json import DIALECTS, DRAFT4, DRAFT7, Dialect
 from tests.instance_strategies import instances
 from tests.schema_judge import accepts, compiled, engine, is_valid, walk
 from tests.schema_strategies import schemas
 from tests.second_source import from_schema
 from tests.spelled_json import COMPACT, DEFAULT, INDENTED, Form, spell
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from enforcer.engines import CompiledGrammar
-    from enforcer.schema import ArgumentGrammar
-    from tests.drawn_json import Dialect
-
 
 pytestmark = [pytest.mark.slow]
 

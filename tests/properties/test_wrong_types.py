@@ -1,10 +1,9 @@
 """Schemas with values of wrong types at any keyword: every one is named, in plain words."""
 
-from __future__ import annotations
-
 import copy
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,9 +15,6 @@ from enforcer.schema import OnUnsupported, compile_schema
 from enforcer.tools.lint import notes
 from tests.support import cases
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import assume, given
@@ -9,13 +6,10 @@ from hypothesis import assume, given
 from enforcer.regex import RegexError, fullmatch, is_empty, not_matching, parse
 from enforcer.regex.alternating_automaton import language
 from enforcer.regex.pattern import read
+from enforcer.regex.syntax import Regex
 from enforcer.regex.tree import Reading
 from tests.languages import SHARP, looping_patterns, texts
 from tests.support.cases import each_case
-
-if TYPE_CHECKING:
-    from enforcer.regex.syntax import Regex
-
 
 _AGREED = "abAB01_- .,"
 

@@ -1,17 +1,12 @@
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.regex.charset import ALL, EMPTY, CharSet, _cased, digit, space, unicode_property, word
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 _codes = st.one_of(
     st.integers(0, 300), st.integers(0xD7F0, 0xE010), st.integers(0x10FFF0, 0x10FFFF)

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import re
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -9,10 +6,8 @@ from hypothesis import strategies as st
 
 from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, length, literal, parse
 from enforcer.regex.constructors import EPSILON, concat, repeat
+from enforcer.regex.syntax import Regex
 from tests.languages import PLAIN, languages, texts
-
-if TYPE_CHECKING:
-    from enforcer.regex.syntax import Regex
 
 
 @given(languages, languages, texts())

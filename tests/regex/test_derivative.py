@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 from itertools import product
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import assume, given
@@ -26,11 +23,8 @@ from enforcer.regex import (
 from enforcer.regex import derivative as derivative_module
 from enforcer.regex.charset import ALL, CharSet
 from enforcer.regex.derivative import derivative, first_classes, readable
+from enforcer.regex.syntax import Regex
 from tests.languages import languages
-
-if TYPE_CHECKING:
-    from enforcer.regex.syntax import Regex
-
 
 _BUDGET = 300
 

@@ -1,9 +1,5 @@
 """Plain expressions of languages have the members of the languages."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -21,11 +17,8 @@ from enforcer.regex import (
 )
 from enforcer.regex.constructors import concat, repeat
 from enforcer.regex.elimination import plain
+from enforcer.regex.syntax import Regex
 from tests.languages import languages, texts
-
-if TYPE_CHECKING:
-    from enforcer.regex.syntax import Regex
-
 
 BUDGET = 400
 

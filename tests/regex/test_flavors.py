@@ -3,8 +3,6 @@ r"""Both syntaxes of patterns: alike where they share a construct, and told apar
 What Rust's patterns mean is compared with llguidance in `tests/engines/test_text_formats.py`.
 """
 
-from __future__ import annotations
-
 import re
 
 import pytest

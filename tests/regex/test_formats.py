@@ -1,11 +1,12 @@
 """Formats against the official test suite, the strict checkers, and real schemas."""
 
-from __future__ import annotations
-
 import gzip
 import json
-from datetime import date
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from datetime import date, datetime
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+from uuid import UUID
 
 import jsonschema
 import pytest
@@ -15,13 +16,6 @@ from hypothesis import strategies as st
 from enforcer.regex import example, format_regex, fullmatch
 from enforcer.regex.formats import FORMATS
 from tests.shared_data import shared
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from datetime import datetime
-    from ipaddress import IPv4Address, IPv6Address
-    from uuid import UUID
-
 
 _CHECKER = jsonschema.Draft202012Validator.FORMAT_CHECKER
 

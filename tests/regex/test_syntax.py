@@ -1,14 +1,7 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from enforcer.regex import either, literal, syntax
-from enforcer.regex.syntax import cached
-
-if TYPE_CHECKING:
-    from enforcer.regex.syntax import Regex
+from enforcer.regex.syntax import Regex, cached
 
 
 def texts(count: int, mark: int = 0) -> Regex:

@@ -1,14 +1,14 @@
 """Patterns that people have written: real schemas, and the official test suite."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import random
 import re
 import warnings
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator
+from random import Random
+from typing import Any
 
 import pytest
 
@@ -21,15 +21,9 @@ from enforcer.regex import (
     not_matching,
     parse,
 )
+from enforcer.regex.syntax import Regex
 from tests.shared_data import shared
 from tests.string_texts import StringTexts, spellings
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-    from random import Random
-
-    from enforcer.regex.syntax import Regex
-
 
 pytestmark = pytest.mark.slow
 

@@ -1,7 +1,5 @@
 """The `extra_body` of a client, and what of a request carries a spec."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

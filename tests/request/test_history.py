@@ -1,9 +1,7 @@
 """The calls that a dialog already has: counted, and their ids put into Kimi's form."""
 
-from __future__ import annotations
-
 import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,12 +9,9 @@ from hypothesis import strategies as st
 
 from enforcer.errors import InvalidTools
 from enforcer.request import history
+from enforcer.request.history import PastCall
 from enforcer.turn import dialects
 from tests.support.cases import each_case
-
-if TYPE_CHECKING:
-    from enforcer.request.history import PastCall
-
 
 KIMI = dialects.load("kimi_k2")
 

@@ -1,7 +1,5 @@
 """Fields of a request as JSON text, and where what is no JSON stands."""
 
-from __future__ import annotations
-
 import json
 from math import inf, nan
 from typing import Any

@@ -1,7 +1,5 @@
 """`response_format` and vLLM's `structured_outputs`, read into one value."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A spec as a value: bounds on it, documents in it, wishes and options."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

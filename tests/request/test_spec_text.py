@@ -1,7 +1,5 @@
 """A spec as text, and back; nothing in it is trusted."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from typing import Any

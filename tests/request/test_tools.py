@@ -1,7 +1,5 @@
 """Tools, tool choice and parallel calls: what a chat request may carry, and what not."""
 
-from __future__ import annotations
-
 import json
 import string
 from typing import Any

@@ -1,7 +1,5 @@
 """Alternatives that overlap: few remain, and they are what the keywords say."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,11 +1,10 @@
 """Schemas of all tables of cases, interpreted, and in each layout of arguments."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -17,12 +16,8 @@ from enforcer.schema import Root, compile_schema
 from tests.laid_out import FORMATS, bound, engine, key_is_writable, read, write, written_symbols
 from tests.machine.interpreted import interpreted
 from tests.support import schema_cases
+from tests.support.schema_cases import SchemaCase
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from tests.support.schema_cases import SchemaCase
 
 pytestmark = pytest.mark.slow
 

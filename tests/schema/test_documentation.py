@@ -1,12 +1,10 @@
-from __future__ import annotations
-
 import json
 import re
 from contextlib import chdir
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -14,13 +12,10 @@ from enforcer import errors
 from enforcer.numbers import decimals, multiples, scientific
 from enforcer.regex.formats import FORMATS
 from enforcer.schema import Conventions, Integers, Limits, OnUnsupported, compile_schema, keywords
+from enforcer.schema.bundling.documents import Documents
 from enforcer.schema.reading import unevaluated
 from enforcer.spelling import INDENTATION
 from tests.schema_judge import accepts, compiled
-
-if TYPE_CHECKING:
-    from enforcer.schema.bundling.documents import Documents
-
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT.joinpath("docs", "schema-support.md").read_text(encoding="utf-8")

@@ -1,7 +1,5 @@
 """Shapes and values: each child is named, and can be another."""
 
-from __future__ import annotations
-
 from enforcer.regex import ANY, inverse, literal
 from enforcer.schema.grammar import (
     ALWAYS,

@@ -1,7 +1,5 @@
 """What is no setting is refused at once; the bounds themselves are tested where they are kept."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from typing import Any
 

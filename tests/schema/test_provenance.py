@@ -1,7 +1,5 @@
 """Where in its schema a value comes from, and that no offender stands for another."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What is refused is named; what is asked to be relaxed is a superset, and says so."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """One value, many spellings: what is enforced is the value."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

@@ -1,7 +1,5 @@
 """One request to an ASGI application, without a server."""
 
-from __future__ import annotations
-
 import asyncio
 from typing import Any
 

@@ -7,17 +7,13 @@ the file lists as `json = ["schema", …]` are written as JSON texts, and arrive
 table of another name is given to `parametrized`.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pytest
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _TESTS = Path(__file__).resolve().parents[1]
 _Test = TypeVar("_Test", bound="Callable[..., None]")

@@ -1,13 +1,16 @@
 """Compiled grammars of the machine, and masks compared with the token ids that are accepted."""
 
-from __future__ import annotations
-
+from collections.abc import Callable, Iterable
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from random import Random
+from typing import Any
 
 import numpy as np
+import pytest
 
 from enforcer import kernel
+from enforcer.engines import ArgumentMatcher, CompiledGrammar
+from enforcer.layouts import BoundLayout
 from enforcer.machine import grammar as binding
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
@@ -16,15 +19,6 @@ from enforcer.turn.matcher import Matcher
 from enforcer.vocabulary import Vocabulary
 from tests.machine.interpreted import interpreted
 from tests.vocabularies import bits
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from random import Random
-
-    import pytest
-
-    from enforcer.engines import ArgumentMatcher, CompiledGrammar
-    from enforcer.layouts import BoundLayout
 
 OPEN = Conventions(closed_objects=False)
 _PLAIN = frozenset(b'abcd",:1[]{')

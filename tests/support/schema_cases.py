@@ -14,11 +14,11 @@ A case is a table `[[schemas]]` in the `cases/<module>.toml` beside a test modul
     limits    of `Limits`; an error is then of that limit, without which the schema compiles
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -26,10 +26,6 @@ from enforcer import errors
 from enforcer.schema import Conventions, Limits, OnUnsupported, Root, compile_schema
 from tests.schema_judge import accepts, compiled
 from tests.support.cases import read, table_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-    from pathlib import Path
 
 
 @dataclass(frozen=True)

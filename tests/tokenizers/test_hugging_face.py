@@ -1,7 +1,5 @@
 """Tokenizers of transformers: read exactly, or not at all."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -4,15 +4,11 @@ Owns: the vocabulary, its markers and the matcher that the tests of one turn sha
 what is tried.
 """
 
-from __future__ import annotations
+from typing import Any
 
-from typing import TYPE_CHECKING, Any
-
+from enforcer.turn.matcher import Matcher
 from tests import toys
 from tests.vocabularies import feed, small, write
-
-if TYPE_CHECKING:
-    from enforcer.turn.matcher import Matcher
 
 V = small()
 TEXTS = [b'{"a": 1}', b'{"a": 12}', b"{}"]

@@ -1,11 +1,9 @@
 """Every token of a turn against its bytes, fed one by one, wherever it crosses borders."""
 
-from __future__ import annotations
-
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,16 +13,13 @@ import enforcer
 from enforcer.errors import RequestError
 from enforcer.turn.around import Around
 from enforcer.turn.lexer import OPEN
+from enforcer.turn.matcher import Matcher
 from enforcer.turn.table import Table
 from tests.dialect_cases import NAMES, TOOLS, opening, served, vocabulary
 from tests.support import cases
 from tests.support.tools import tool
 from tests.vocabularies import feed, legal, row_of, write
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from enforcer.turn.matcher import Matcher
-
 
 # So many tokens of text before a demanded call that their bytes are as legal as they are.
 MANY = 10_000

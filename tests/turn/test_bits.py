@@ -1,18 +1,12 @@
 """Rows as sets."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
+import numpy.typing as npt
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.engines.mask_rows import put
 from enforcer.turn import bits
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
 
 IDS = st.lists(st.integers(0, 32 * 5 - 1), max_size=40)
 

@@ -1,7 +1,5 @@
 """Lengths of the shortest completions of a turn, as a budget that is too small says them."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

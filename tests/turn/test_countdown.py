@@ -1,10 +1,8 @@
 """Whatever is drawn from the masks ends in time, and `accept` agrees with them."""
 
-from __future__ import annotations
-
 import json
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
@@ -14,13 +12,11 @@ from hypothesis import strategies as st
 import enforcer
 from enforcer.errors import BudgetTooSmall, UnsupportedSchema
 from enforcer.schema import Root
+from enforcer.turn.matcher import Matcher
 from tests import budget_cases
 from tests.budget_cases import HEADER, SCHEMAS, V, needed, of, served, start, tool
 from tests.vocabularies import feed, legal, write
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from enforcer.turn.matcher import Matcher
 
 
 @pytest.mark.slow

@@ -1,18 +1,12 @@
 """One token across one border, or several: what it does to a turn, and taking it back."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
+from enforcer.turn.lexer import Opening, Place
 from enforcer.turn.table import StateRow, Table
 from tests.dialect_cases import TOOLS, at, opening, served, vocabulary
 from tests.support import cases
 from tests.vocabularies import feed, legal, row_of
-
-if TYPE_CHECKING:
-    from enforcer.turn.lexer import Opening, Place
 
 
 @pytest.mark.slow

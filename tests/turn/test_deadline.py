@@ -1,7 +1,5 @@
 """The least number of ids that a turn takes, and what is not begun that would take more."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,10 +1,7 @@
 """What follows from a dialect for its states and headers, and its picture."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -12,11 +9,8 @@ from hypothesis import strategies as st
 
 from enforcer.turn import dialects
 from enforcer.turn.dialect import Guard
-from enforcer.turn.pattern import INDEX, NAME
+from enforcer.turn.pattern import INDEX, NAME, Fixed
 from tests.support import cases
-
-if TYPE_CHECKING:
-    from enforcer.turn.pattern import Fixed
 
 KIMI = dialects.load("kimi_k2")
 MISTRAL = dialects.load("mistral")  # its headers have no index

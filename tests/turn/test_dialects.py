@@ -1,7 +1,5 @@
 """Dialect files: Kimi's own, and every way in which a file can be wrong."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a request makes of the table of states."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

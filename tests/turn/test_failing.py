@@ -1,10 +1,9 @@
 """Whatever fails inside a turn ends that turn alone, and opens nothing."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -19,9 +18,6 @@ from tests.dialect_cases import vocabulary
 from tests.turn import known
 from tests.turn.known import ARGUMENTS, BEGIN, CALL_END, HEADER, OPENED, STOP, TEXT, V, at
 from tests.vocabularies import feed, legal, write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def failing(

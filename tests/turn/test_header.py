@@ -1,19 +1,11 @@
 """Headers: exactly the strings that are allowed, in any split into tokens."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.turn import dialects
-from enforcer.turn.header import HeaderForm, HeaderTrie
+from enforcer.turn.header import HeaderForm, HeaderNode, HeaderTrie
 from tests.vocabularies import small, splits
-
-if TYPE_CHECKING:
-    from enforcer.turn.header import HeaderNode
-
 
 V = small()
 KIMI = dialects.load("kimi_k2")

@@ -1,7 +1,5 @@
 """Calls in a row that are equal byte for byte: after so many of them no further one begins."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import pytest

@@ -1,7 +1,5 @@
 """Ids come in lists, arrays and tensors, and are whole numbers behind the door."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,20 +1,14 @@
 """A turn symbol by symbol, in dialects whose markers are spelled or end with their text."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from enforcer.turn.dialect import Guard
-from enforcer.turn.lexer import OPEN
+from enforcer.turn.lexer import OPEN, Opening, Place, Step
 from enforcer.turn.pattern import ID
 from tests.dialect_cases import NAMES, served
-
-if TYPE_CHECKING:
-    from enforcer.turn.lexer import Opening, Place, Step
-
 
 NO_CALL = replace(OPEN, call=False)
 

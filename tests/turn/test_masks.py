@@ -1,24 +1,20 @@
 """Which tokens may come where borders are spelled, and what is kept of that."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any, Never
+from typing import Any, Never
 
 import pytest
 
 import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
+from enforcer.turn.matcher import Matcher
+from enforcer.turn.position import Position
 from enforcer.turn.reader import TokenReader
 from tests.dialect_cases import CLOSED, TOOLS, at, knowing, opening, served, vocabulary
 from tests.engine_cases import closed
 from tests.support import cases
 from tests.support.tools import tool
 from tests.vocabularies import feed, legal, row_of, write
-
-if TYPE_CHECKING:
-    from enforcer.turn.matcher import Matcher
-    from enforcer.turn.position import Position
 
 
 def test_where_text_leads_to_no_call_a_demanded_one_has_to_begin() -> None:

@@ -1,11 +1,10 @@
 """One turn, id by id: what is legal where, and what a mask says of it."""
 
-from __future__ import annotations
-
 import copy
 import pickle
+from collections.abc import Callable
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,10 +19,6 @@ from tests.support import cases
 from tests.turn import known
 from tests.turn.known import BEGIN, CALL, END, HEADER, OPENED, STOP, TEXT, V, at, matcher
 from tests.vocabularies import call, feed, legal, row_of, section, write
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 BLANK = {token for token in TEXT if BLANK_BYTES.issuperset(V.token_bytes(token))}
 

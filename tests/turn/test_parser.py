@@ -1,7 +1,5 @@
 """Ids read back into reasoning, content and calls."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 from random import Random
 from typing import Any

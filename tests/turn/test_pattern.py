@@ -1,22 +1,16 @@
 """Patterns of dialect files as languages over symbols."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.layouts.pattern import Choice
+from enforcer.regex import Regex
 from enforcer.regex.derivative import derivative
 from enforcer.turn import dialects, pattern
-from enforcer.turn.pattern import BLANK, FIELDS, ID, INDEX, NAME
-
-if TYPE_CHECKING:
-    from enforcer.regex import Regex
-    from enforcer.turn.pattern import Language
-
+from enforcer.turn.pattern import BLANK, FIELDS, ID, INDEX, NAME, Language
 
 CALL = {"<call>": 7}
 

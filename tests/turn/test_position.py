@@ -1,7 +1,5 @@
 """Where the text of a place may end, and which markers that makes legal."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from itertools import product
 from typing import Any

@@ -1,12 +1,11 @@
 """The dialog's calls, counted in the ids of its prompt."""
 
-from __future__ import annotations
-
 from functools import cache
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
+from jinja2.environment import Template
 
 from bench.demo.tiny_model.chat import TEMPLATE
 from bench.matrix import workload
@@ -15,10 +14,6 @@ from enforcer.turn import dialects, prompt_calls
 from enforcer.turn.table import Table
 from tests.dialect_cases import served, vocabulary
 from tests.vocabularies import small, write
-
-if TYPE_CHECKING:
-    from jinja2.environment import Template
-
 
 V = small()
 TABLE = Table(dialects.load("kimi_k2"), V)

@@ -1,9 +1,7 @@
 """Reading a turn, position by position."""
 
-from __future__ import annotations
-
 import gc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import ref
 
 import numpy as np
@@ -11,6 +9,7 @@ import pytest
 
 from enforcer.turn import dialects
 from enforcer.turn.envelope import Due, Envelope
+from enforcer.turn.position import Position
 from enforcer.turn.reader import TokenReader
 from enforcer.turn.table import Table
 from enforcer.turn.transitions import Transitions
@@ -18,9 +17,6 @@ from tests import toys
 from tests.dialect_cases import TOOLS, at, served
 from tests.turn.known import BEGIN, CALL_END, HOLE, OPENED, TEXT, TEXTS, V
 from tests.vocabularies import bits, row_of, write
-
-if TYPE_CHECKING:
-    from enforcer.turn.position import Position
 
 CALLS = {
     "kimi_k2": OPENED + '{"a": ',

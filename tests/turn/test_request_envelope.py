@@ -1,9 +1,8 @@
 """A look at a prompt agrees with the turn that is then started, wherever it can."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -13,6 +12,8 @@ from enforcer.errors import IllegalPrefix, InvalidTools
 from enforcer.request import spec as specs
 from enforcer.request import spec_text, tools
 from enforcer.request.options import Options
+from enforcer.request.spec import Spec
+from enforcer.request.tools import ToolSet
 from enforcer.turn import dialects, request_envelope
 from enforcer.turn.envelope import Due
 from enforcer.turn.request_envelope import look_at_prompt
@@ -22,13 +23,6 @@ from tests.spec_cases import settled as settle
 from tests.support import cases
 from tests.support.tools import tool
 from tests.vocabularies import legal
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from enforcer.request.spec import Spec
-    from enforcer.request.tools import ToolSet
-
 
 VOCABULARY = vocabularies.small()
 ENFORCER = enforcer.Enforcer(VOCABULARY)

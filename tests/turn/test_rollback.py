@@ -1,7 +1,5 @@
 """The ways back of a matcher: ids taken back, drafts tried, and how far both can reach."""
 
-from __future__ import annotations
-
 import gc
 from typing import Any
 

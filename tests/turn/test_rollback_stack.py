@@ -1,7 +1,5 @@
 """The way back, against a plain list."""
 
-from __future__ import annotations
-
 from itertools import groupby
 from typing import Any
 

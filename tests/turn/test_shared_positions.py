@@ -1,7 +1,5 @@
 """Turns with the same tools share mask rows and transitions outside of texts."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """The range of sorted keys that begin alike, against asking each."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

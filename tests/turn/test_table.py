@@ -1,7 +1,5 @@
 """The table of states bound to a vocabulary."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

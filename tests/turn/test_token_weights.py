@@ -1,9 +1,9 @@
 """Weights of token ids by what they may begin or end, and the rows by weight."""
 
-from __future__ import annotations
+from collections.abc import Iterable
 
-from typing import TYPE_CHECKING
-
+import numpy as np
+import numpy.typing as npt
 import pytest
 
 from enforcer.layouts import ID, LayoutKind
@@ -12,12 +12,6 @@ from enforcer.turn.token_weights import MOST_SURE, TokenWeights
 from enforcer.vocabulary import Vocabulary
 from tests.dialect_cases import NAMES, served
 from tests.vocabularies import bits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    import numpy as np
-    import numpy.typing as npt
 
 END = "<|end|>"
 TOKENS = {

@@ -1,7 +1,5 @@
 """Values by tools, kept from one request to the next."""
 
-from __future__ import annotations
-
 from enforcer.turn.tools_cache import ToolsCache
 
 

@@ -1,9 +1,8 @@
 """What a segment of a turn begins with."""
 
-from __future__ import annotations
-
 import gc
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -13,17 +12,12 @@ from enforcer.turn import bits
 from enforcer.turn.dialect import Guard
 from enforcer.turn.envelope import Due, Envelope
 from enforcer.turn.lexer import Place
+from enforcer.turn.position import Kept
 from enforcer.turn.transitions import Transitions, named
 from tests import toys
 from tests.dialect_cases import served, vocabulary
+from tests.toys import Starts
 from tests.vocabularies import small
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from enforcer.turn.position import Kept
-    from tests.toys import Starts
-
 
 V = small()
 

@@ -1,7 +1,5 @@
 """Which turn a prompt has opened, in every format."""
 
-from __future__ import annotations
-
 from random import Random
 
 import pytest

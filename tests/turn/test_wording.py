@@ -1,7 +1,5 @@
 """What is said of a token that cannot stand where a prompt has put it."""
 
-from __future__ import annotations
-
 import pytest
 
 from enforcer.turn.dialect import Segment

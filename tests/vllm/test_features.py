@@ -1,14 +1,13 @@
 """Features of vLLM's engine that could break a matcher: drafts, preemption, ends of many kinds."""
 
-from __future__ import annotations
-
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -18,15 +17,9 @@ from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from bench.demo.tiny_model.requests import generate
 from bench.matrix import modes
 from enforcer.judging.judge import judge
-from enforcer.judging.replies import joined, whole
+from enforcer.judging.replies import ChatReply, joined, whole
 from enforcer.tools import cli
 from tests.vllm_servers import TINY, events, post, sample, serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from enforcer.judging.replies import ChatReply
-
 
 pytestmark = pytest.mark.vllm
 

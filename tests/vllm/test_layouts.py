@@ -1,7 +1,5 @@
 """Sampled arguments in every layout, read by vLLM's own functions and by ours."""
 
-from __future__ import annotations
-
 import ast
 import json
 from random import Random

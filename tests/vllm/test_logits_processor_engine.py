@@ -1,7 +1,5 @@
 """The logits processor in vLLM's real engine, offline, without the plugin."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

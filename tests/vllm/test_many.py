@@ -1,11 +1,10 @@
 """Hundreds of requests in one engine, so many that vLLM fills masks on threads."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -15,10 +14,6 @@ from bench.matrix import workload
 from bench.matrix.routes import Client, Route
 from enforcer.judging.judge import judge
 from tests.vllm_servers import TINY, reader, sample, serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.vllm
 

@@ -1,10 +1,10 @@
 """A parser of another format than the model's ends a start before the weights are loaded."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -16,10 +16,6 @@ from enforcer.vllm.intake import startup
 from enforcer.vllm.server import runtime, served_model
 from tests import dialect_cases, vllm_managers
 from tests.vllm_servers import TINY
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
 
 @pytest.fixture

@@ -4,8 +4,6 @@
 here is one server.
 """
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

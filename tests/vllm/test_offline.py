@@ -1,7 +1,5 @@
 """`vllm.LLM` without a server: a spec in the sampling parameters is enforced as well."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

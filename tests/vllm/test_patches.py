@@ -1,13 +1,13 @@
-from __future__ import annotations
-
 import json
 import os
 import pkgutil
 import re
 import subprocess
 import sys
+from pathlib import Path
+from subprocess import CompletedProcess
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from vllm import SamplingParams
@@ -23,11 +23,6 @@ from enforcer.vllm import fit, patches
 from enforcer.vllm.config.names import PATCHED, TESTED_VERSIONS
 from enforcer.vllm.observe import recording
 from tests.vllm_servers import TINY
-
-if TYPE_CHECKING:
-    from pathlib import Path
-    from subprocess import CompletedProcess
-
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("installed")]
 

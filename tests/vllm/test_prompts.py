@@ -1,7 +1,5 @@
 """Prompts as vLLM's own renderer makes them of an enforced request, without an engine."""
 
-from __future__ import annotations
-
 import asyncio
 from types import SimpleNamespace
 from typing import Any

@@ -1,10 +1,9 @@
 """What becomes of one tool's schema that cannot be enforced, and of the other tools beside it."""
 
-from __future__ import annotations
-
 import json
 from contextvars import Context
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import httpx
@@ -17,6 +16,7 @@ from enforcer.cache import Cache
 from enforcer.client.body import Route
 from enforcer.judging.replies import ChatReply
 from enforcer.request import carrier, spec_text
+from enforcer.request.spec import Spec
 from enforcer.tools.doctor import CheckStatus, answers, probes
 from enforcer.tools.doctor import server as doctor
 from enforcer.tools.verify.client import Endpoint
@@ -25,11 +25,6 @@ from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
 from tests.spec_cases import carried
 from tests.vllm_servers import TINY, post, reader, serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from enforcer.request.spec import Spec
 
 
 def _object(**properties: Any) -> dict[str, Any]:

@@ -3,11 +3,11 @@
 `bench.scale` runs each way in namespaces of its own; a report is all that comes out of them.
 """
 
-from __future__ import annotations
-
 import re
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,10 +16,6 @@ from bench.scale import __main__ as scale
 from bench.scale import ray_head
 from bench.scale.ways import WAYS
 from tests.vllm_servers import sampled
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 _missing = scale.available()
 pytestmark = [

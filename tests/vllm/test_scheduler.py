@@ -1,11 +1,10 @@
 """Random histories through vLLM's own engine loop: drafts, late ids, preemption, failures."""
 
-from __future__ import annotations
-
 import json
 import logging
+from collections.abc import Iterator, Sequence
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -15,10 +14,6 @@ from enforcer.machine.grammar import MachineGrammar
 from enforcer.request import spec_text
 from enforcer.vllm.observe import metrics
 from tests.vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("installed")]
 

@@ -3,11 +3,11 @@
 They are prepared and read as on a server that enforces all; the others are vLLM's affair.
 """
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import vllm
@@ -21,11 +21,6 @@ from enforcer.tools.doctor import CheckStatus
 from enforcer.tools.doctor import server as doctor
 from enforcer.tools.verify.client import Endpoint
 from tests.vllm_servers import TINY, post, sample, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
 
 pytestmark = pytest.mark.vllm
 

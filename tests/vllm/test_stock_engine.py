@@ -1,11 +1,9 @@
 """The engine with a structural tag of vLLM's own: our grammar, and a reply its parsers read."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -24,14 +22,11 @@ from enforcer.vllm.native.misreadings import ReadableMatcher
 from enforcer.vllm.observe import metrics
 from enforcer.vllm.observe.metric_defs import Failure
 from enforcer.vllm.server import runtime
+from enforcer.vocabulary import Vocabulary
 from tests.spec_cases import named
 from tests.stock_tags import python_tag, tokenizer
 from tests.vllm_managers import OPENED, begin
 from tests.vocabularies import bits, write
-
-if TYPE_CHECKING:
-    from enforcer.vocabulary import Vocabulary
-
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("installed")]
 

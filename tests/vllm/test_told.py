@@ -1,7 +1,5 @@
 """What pages quote of messages, logs and the matrix is in the form that the code gives it."""
 
-from __future__ import annotations
-
 import ast
 import json
 import logging

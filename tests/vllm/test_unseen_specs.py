@@ -1,7 +1,5 @@
 """Specs that come into the engine by a front end that checks nothing, as vLLM's Rust one."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

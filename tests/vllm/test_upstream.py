@@ -1,20 +1,14 @@
 """The proposal to vLLM names the patches that there are, and quotes the code that there is."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from enforcer.vllm import fit, patches
 from tests.support.vllm_attributes import ATTRIBUTES
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/upstream.md").read_text()

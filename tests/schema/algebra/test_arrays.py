@@ -1,7 +1,5 @@
 """Set operations on array shapes, asked of compiled schemas and checked by `jsonschema`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from hypothesis import given

@@ -1,8 +1,8 @@
 """Formulas mean what they were built from, whatever is simplified on the way."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -24,15 +24,10 @@ from enforcer.schema.grammar import (
     ANYTHING,
     NEVER,
     NOTHING,
+    Formula,
     Value,
 )
 from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
-
-if TYPE_CHECKING:
-    from fractions import Fraction
-    from random import Random
-
-    from enforcer.schema.grammar import Formula
 
 
 def meaning(arena: Formulas, formula: Formula, world: bool | Fraction | str | None) -> bool:

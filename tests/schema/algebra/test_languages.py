@@ -1,18 +1,12 @@
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import given
 
 from enforcer.errors import SchemaLimit
 from enforcer.regex import ANY, NOTHING, both, either, fullmatch, inverse, length, literal, parse
+from enforcer.regex.syntax import Regex
 from enforcer.schema.algebra.languages import Languages
 from enforcer.schema.limits import Limits
 from tests.languages import languages, texts
-
-if TYPE_CHECKING:
-    from enforcer.regex.syntax import Regex
 
 
 @given(languages, languages, texts())

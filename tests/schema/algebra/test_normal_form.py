@@ -1,8 +1,7 @@
 """The normal form holds for what its formula holds for; and references in circles."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -20,9 +19,6 @@ from enforcer.schema.grammar import (
 )
 from enforcer.schema.limits import Limits
 from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
-
-if TYPE_CHECKING:
-    from collections.abc import Hashable
 
 
 def arena(targets: dict[Hashable, Any] | None = None, limits: Limits | None = None) -> Algebra:

@@ -1,7 +1,5 @@
 """Set operations on object shapes, asked of compiled schemas and checked by `jsonschema`."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

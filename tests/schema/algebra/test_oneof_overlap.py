@@ -1,25 +1,19 @@
 """No two alternatives that can hold together are taken for exclusive."""
 
-from __future__ import annotations
-
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.regex import ANY, literal
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.algebra.oneof_overlap import OneOfOverlap
-from enforcer.schema.grammar import ObjectShape, Value
+from enforcer.schema.grammar import Formula, ObjectShape, Value
 from enforcer.schema.limits import Limits
 from tests.formula_cases import WORLDS, build, expressions, holds
 from tests.schema_judge import agrees
-
-if TYPE_CHECKING:
-    import pytest
-
-    from enforcer.schema.grammar import Formula
 
 
 def arena() -> Algebra:

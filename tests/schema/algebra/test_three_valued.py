@@ -1,20 +1,14 @@
 r"""What is known of patterns that are read in two ways: "é" matches `\w` by one of them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from enforcer.regex import fullmatch
-from enforcer.schema.grammar import ALWAYS, NEVER
+from enforcer.schema.algebra.normal_form import Algebra
+from enforcer.schema.grammar import ALWAYS, NEVER, Formula
 from tests.schema_judge import accepts, compiled
 from tests.schema_reading import parser_of
 from tests.support.cases import each_case
 from tests.support.schema_cases import SchemaCase, each_schema
-
-if TYPE_CHECKING:
-    from enforcer.schema.algebra.normal_form import Algebra
-    from enforcer.schema.grammar import Formula
-
 
 UNCLEAR = {"type": "string", "pattern": r"^\w$"}
 

@@ -1,10 +1,9 @@
 """A schema with the documents that it refers to in it: what it means, and what is left alone."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
@@ -16,20 +15,14 @@ from referencing.jsonschema import DRAFT202012
 from enforcer.errors import ConfigurationError, SchemaError, SchemaLimit
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.bundling import Documents
+from enforcer.schema.grammar import Value, ValueId
 from enforcer.schema.reading.drafts import STANDARD
-from tests.drawn_json import DIALECTS
+from tests.drawn_json import DIALECTS, Dialect
 from tests.schema_judge import accepts, compiled
 from tests.schema_strategies import schemas
 from tests.support.cases import each_case
 from tests.support.schema_cases import SchemaCase, each_schema
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from enforcer.schema.grammar import Value, ValueId
-    from tests.drawn_json import Dialect
-
 
 BASE = "https://schemas.example.com/"
 ADDRESS = {

@@ -1,11 +1,11 @@
 """Which file has which URI, and what is said of a file that is no document."""
 
-from __future__ import annotations
-
 import json
 import os
 import socket
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -14,11 +14,6 @@ from enforcer.schema.bundling import read_documents
 from enforcer.schema.bundling.folders import read_schemas
 from tests.schema_judge import accepts, compiled
 from tests.support.cases import each_case
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 BASE = "https://schemas.example.com/"
 

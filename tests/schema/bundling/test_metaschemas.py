@@ -1,7 +1,5 @@
 """What `$schema` names, where it is no draft of the standard."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

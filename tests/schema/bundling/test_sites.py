@@ -1,21 +1,15 @@
 """Where subschemas stand, and what their references are relative to."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from enforcer.schema.bundling.metaschemas import SchemaDialect
-from enforcer.schema.bundling.sites import TooManySitesError, is_absolute, look_through
+from enforcer.schema.bundling.sites import Resources, TooManySitesError, is_absolute, look_through
 from enforcer.schema.reading.drafts import STANDARD, Draft
 from enforcer.schema.reading.identifiers import identifier, joined
 from tests.support.cases import each_case
-
-if TYPE_CHECKING:
-    from enforcer.schema.bundling.sites import Resources
-
 
 BASE = "https://example.com/"
 OUT = {"$ref": "out"}

@@ -1,7 +1,5 @@
 """Elements that are counted or kept apart, against `jsonschema`; and what is refused."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The tables that count elements, against counting them."""
 
-from __future__ import annotations
-
 from itertools import product
 
 import pytest

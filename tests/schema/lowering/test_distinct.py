@@ -1,7 +1,5 @@
 """Which arrays are left to a memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Which divisors can be enforced, and what is said of the others."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which languages go on without end."""
 
-from __future__ import annotations
-
 import pytest
 
 from enforcer.regex import both, inverse, literal, parse

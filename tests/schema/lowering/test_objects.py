@@ -1,7 +1,5 @@
 """Properties that are counted, against `jsonschema`; and what is refused."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

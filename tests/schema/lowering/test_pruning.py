@@ -1,7 +1,5 @@
 """Useless values: what can be completed is kept whole, and nothing else is reached."""
 
-from __future__ import annotations
-
 from random import Random
 from typing import Any
 

@@ -1,21 +1,15 @@
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from enforcer.errors import SchemaLimit
 from enforcer.schema import Limits, compile_schema
-from enforcer.schema.lowering.unfolding import unfold
+from enforcer.schema.grammar import Formula, Value
+from enforcer.schema.lowering.unfolding import Unfolded, unfold
 from enforcer.schema.lowering.values import Lowering
 from tests.schema_judge import accepts, compiled
 from tests.schema_reading import parser_of
-
-if TYPE_CHECKING:
-    from enforcer.schema.grammar import Formula, Value
-    from enforcer.schema.lowering.unfolding import Unfolded
-
 
 TREE = {
     "$defs": {

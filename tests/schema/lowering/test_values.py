@@ -1,7 +1,5 @@
 """What cannot be spelled or followed is refused by its place, or left out where that is wanted."""
 
-from __future__ import annotations
-
 import pytest
 
 from enforcer.errors import UnsupportedSchema

@@ -1,7 +1,5 @@
 """References by identifiers, and the paths of what they lead to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

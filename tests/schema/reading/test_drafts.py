@@ -1,7 +1,5 @@
 """Drafts by their names, and what each has."""
 
-from __future__ import annotations
-
 import jsonschema
 import pytest
 

@@ -1,7 +1,5 @@
 """Any Python object in, a schema or an error of ours out."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """Values of keywords, read exactly or named as malformed."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Each mistake in the words that the lint and an error have for it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

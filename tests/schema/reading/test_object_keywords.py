@@ -1,7 +1,5 @@
 """The keywords that restrict objects, against `jsonschema`."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """What keywords mean that combine subschemas, and what is malformed in them."""
 
-from __future__ import annotations
-
 from tests.support.schema_cases import SchemaCase, each_schema
 
 

@@ -1,15 +1,14 @@
-from __future__ import annotations
-
 import gzip
 import json
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from typing import Any, Literal
 
 import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from enforcer import Enforcer, UnsupportedSchema, engines
-from enforcer.engines import ENGINES, MACHINE
+from enforcer.engines import ENGINES, MACHINE, ArgumentEngine
 from enforcer.regex.formats import FORMATS as KNOWN
 from enforcer.schema import Root, compile_schema
 from enforcer.schema.reading import plain
@@ -17,11 +16,6 @@ from enforcer.schema.reading.plain import _DEPTH, is_plain, is_quick
 from tests import vocabularies
 from tests.shared_data import shared
 from tests.support.cases import each_case
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from enforcer.engines import ArgumentEngine
 
 
 def within(times: int, wrap: Callable[[Any], dict[str, Any]]) -> Any:

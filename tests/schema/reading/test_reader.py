@@ -1,19 +1,15 @@
 """Which draft has which keyword, and the notes that are taken while reading."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from enforcer.errors import InvalidSchema, UnsupportedSchema
 from enforcer.schema.limits import OnUnsupported
 from enforcer.schema.reading.drafts import Draft
+from enforcer.schema.reading.parse import SchemaParser
 from tests.schema_reading import parser_of
 from tests.support.cases import each_case
-
-if TYPE_CHECKING:
-    from enforcer.schema.reading.parse import SchemaParser
 
 
 def reader(schema: dict[str, Any], option: OnUnsupported = OnUnsupported.REFUSE) -> SchemaParser:

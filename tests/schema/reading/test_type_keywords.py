@@ -1,7 +1,5 @@
 """The keywords that restrict one type each, against `jsonschema`."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

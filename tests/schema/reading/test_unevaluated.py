@@ -1,8 +1,7 @@
 """What a schema leaves unevaluated, against `jsonschema`, whatever decides it."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -12,9 +11,6 @@ from enforcer.errors import UnsupportedSchema
 from enforcer.schema import compile_schema
 from tests.schema_judge import accepts, agrees, compiled
 from tests.support.schema_cases import SchemaCase, each_schema
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _values = st.sampled_from([{"type": "integer"}, {"type": "string"}, True])
 _names = st.sampled_from(["a", "b", "ab"])

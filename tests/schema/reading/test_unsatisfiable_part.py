@@ -1,7 +1,5 @@
 """The part that a schema nothing fits is refused for."""
 
-from __future__ import annotations
-
 from tests.support.schema_cases import SchemaCase, each_schema
 
 

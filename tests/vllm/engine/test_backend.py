@@ -1,9 +1,8 @@
 """What vLLM's scheduler sees of a turn, without an engine around it."""
 
-from __future__ import annotations
-
+from collections.abc import Iterator
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest import mock
 from unittest.mock import Mock
 
@@ -22,10 +21,6 @@ from enforcer.vllm.observe import metric_defs, metrics
 from enforcer.vllm.server import runtime
 from tests import dialect_cases, vllm_managers
 from tests.vocabularies import bits, small, write
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 V = small()
 TOOLS = [{"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}]

@@ -1,22 +1,17 @@
 """Who goes first when many want something that takes long, and which masks go to threads."""
 
-from __future__ import annotations
-
 import os
 import sys
 import threading
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any
+from threading import Event
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from enforcer.vllm.engine.compile_executor import CompileExecutor, fill_in_one_thread
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
-    from threading import Event
-
 
 Log = list[tuple[str, int]]
 

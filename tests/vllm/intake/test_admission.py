@@ -1,12 +1,10 @@
 """What is refused of a request's options and spec, and how vLLM answers it."""
 
-from __future__ import annotations
-
 import copy
 import json
 import logging
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,16 +16,13 @@ from vllm.v1.worker.gpu.sample import logit_bias
 
 from enforcer.errors import InvalidTools, Problem
 from enforcer.request import carrier, spec_text
+from enforcer.request.spec import Spec
 from enforcer.vllm.intake import admission, rejections, sampling_options, settling
 from enforcer.vllm.intake.checks import Inexact
 from enforcer.vllm.observe import metric_defs, recording
 from enforcer.vllm.observe.metric_defs import Relaxed
 from enforcer.vllm.server import runtime
 from tests import dialect_cases
-
-if TYPE_CHECKING:
-    from enforcer.request.spec import Spec
-
 
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
 

@@ -1,9 +1,8 @@
 """Turns that may call nothing: what the engine gets in the place of a grammar."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from vllm.exceptions import VLLMValidationError
@@ -14,10 +13,6 @@ from enforcer.request import carrier, spec_text
 from enforcer.vllm.intake import frontend, sampling_options
 from enforcer.vllm.server import runtime
 from tests.vllm_servers import TINY
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 MARKERS = [
     *("<|tool_calls_section_begin|>", "<|tool_calls_section_end|>", "<|tool_call_begin|>"),

@@ -1,19 +1,19 @@
 """What is checked of a request, what is remembered, and what never waits."""
 
-from __future__ import annotations
-
 import asyncio
 import threading
 from collections import Counter, deque
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
 
 from enforcer.cache import Cache
 from enforcer.checking.task import TaskVerdict
+from enforcer.checking.work import SchemaCheck
 from enforcer.errors import (
     Busy,
     IllegalPrefix,
@@ -28,19 +28,13 @@ from enforcer.errors import (
 from enforcer.request import spec as specs
 from enforcer.request import spec_text
 from enforcer.request.options import Options
+from enforcer.request.spec import Spec
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import checks
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.metric_defs import CheckOutcome
 from enforcer.vllm.server import runtime
 from tests.spec_cases import settled as settle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from enforcer.checking.work import SchemaCheck
-    from enforcer.request.spec import Spec
-
 
 PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 

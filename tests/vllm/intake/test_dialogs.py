@@ -1,11 +1,10 @@
 """Tools that messages declare, and the ids of calls, of each kind."""
 
-from __future__ import annotations
-
 import copy
 import json
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
@@ -20,10 +19,6 @@ from enforcer.turn.dialect import Ids
 from enforcer.vllm.intake import dialogs, requests
 from enforcer.vllm.server.side_table import notes
 from tests.support import cases
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 
 USER = {"role": "user", "content": "Hi."}
 

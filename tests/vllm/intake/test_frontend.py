@@ -1,16 +1,14 @@
 """What is refused before generation, where vLLM takes requests in."""
 
-from __future__ import annotations
-
 import asyncio
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import nullcontext
 from contextvars import Context
 from dataclasses import replace
 from functools import cache, partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -25,6 +23,7 @@ import enforcer
 from enforcer.errors import Busy
 from enforcer.request import carrier, spec_text
 from enforcer.request import spec as specs
+from enforcer.request.spec import Spec
 from enforcer.request.tools import ToolChoice
 from enforcer.schema.bundling import Documents
 from enforcer.vllm.config import names, settings
@@ -35,12 +34,6 @@ from tests import vocabularies
 from tests.spec_cases import carried as spec_of
 from tests.stock_tags import python_tag
 from tests.support import asgi
-
-if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
-
-    from enforcer.request.spec import Spec
-
 
 VOCABULARY = vocabularies.small()
 TABLE = enforcer.Enforcer(VOCABULARY).table

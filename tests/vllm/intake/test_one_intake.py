@@ -1,16 +1,15 @@
 """A request's spec on its way through vLLM's own objects: read once a process, and not forged."""
 
-from __future__ import annotations
-
 import asyncio
 import copy
 import gc
 import json
 import weakref
 from collections import Counter
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import msgspec
@@ -30,10 +29,6 @@ from enforcer.vllm.intake import admission, checks, requests, sampling_options, 
 from enforcer.vllm.observe.stats import Recorder
 from tests import vllm_managers
 from tests.vllm.way_in import USER, Server
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
 
 pytestmark = pytest.mark.usefixtures("installed")
 

@@ -1,7 +1,5 @@
 """An engine that serves nothing unenforced, whoever asks it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,11 +1,10 @@
 """Stop strings and stop ids, against vLLM's own detokenizers over the tiny model's tokenizer."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache, partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -19,10 +18,6 @@ from enforcer.vllm.native import marker_roles
 from enforcer.vllm.replies import reply
 from enforcer.vllm.server import runtime
 from tests.stock_tags import python_tag
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 
 NAME = {"name": "look"}
 TOOL = {"type": "function", "function": {**NAME, "parameters": {"type": "object"}}}

@@ -1,11 +1,10 @@
 """Fields that a request's class does not declare, which vLLM keeps: none is taken for another."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from pydantic import BaseModel
@@ -26,9 +25,6 @@ import enforcer
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from tests.stock_tags import tokenizer
 from tests.vllm.way_in import USER, Server, undeclared
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 pytestmark = pytest.mark.usefixtures("installed")
 

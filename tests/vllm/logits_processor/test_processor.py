@@ -1,9 +1,7 @@
 """The logits processor: what it refuses, and V1's interface on a fake batch."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -21,6 +19,7 @@ import enforcer
 from enforcer.api import Enforcer
 from enforcer.errors import ConfigurationError, EngineFailure
 from enforcer.request import carrier, spec_text
+from enforcer.turn.matcher import Matcher
 from enforcer.vllm.config import names
 from enforcer.vllm.config import settings as settings_
 from enforcer.vllm.logits_processor.processor import EnforcerLogitsProcessor
@@ -39,10 +38,6 @@ from tests.vllm.processed import (
     legal_rows,
     params,
 )
-
-if TYPE_CHECKING:
-    from enforcer.turn.matcher import Matcher
-
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_vocabulary")]
 

@@ -1,7 +1,5 @@
 """Masks of rows of logits."""
 
-from __future__ import annotations
-
 import time
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What each format's markers are for, and what a ban can do about its calls."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

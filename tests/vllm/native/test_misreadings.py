@@ -1,22 +1,17 @@
 """What vLLM's own parsers would misread is never generated; all else is as without them."""
 
-from __future__ import annotations
-
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 
 import enforcer
 from enforcer.errors import EnforcerError
+from enforcer.turn.matcher import Matcher
 from enforcer.vllm.native import native_tags
 from enforcer.vllm.native.misreadings import ReadableMatcher
 from tests.vocabularies import bits, small, split, write
-
-if TYPE_CHECKING:
-    from enforcer.turn.matcher import Matcher
-
 
 V = small()
 ENFORCER = enforcer.Enforcer(V)

@@ -1,7 +1,5 @@
 """What a line of the log says of the request that was refused."""
 
-from __future__ import annotations
-
 import asyncio
 from contextvars import copy_context
 from pathlib import Path

@@ -1,11 +1,10 @@
-from __future__ import annotations
-
 import resource
 import signal
 import subprocess
 import sys
 import threading
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,10 +12,6 @@ from hypothesis import strategies as st
 
 from enforcer.vllm.observe import stats
 from enforcer.vllm.observe.stats import Count, Gauge, Histogram, Named
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 
 COUNTER = Count("calls", "Calls.", (("a", ("x", "y")), ("b", ("1", "2", "3"))))
 PLAIN = Count("plain", "Without labels.")

@@ -1,7 +1,5 @@
 """What /v1/responses says of a call that the end of its reply has cut."""
 
-from __future__ import annotations
-
 from functools import partial
 from typing import Any
 

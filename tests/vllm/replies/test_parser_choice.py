@@ -1,7 +1,5 @@
 """A parser of vLLM's own beside ours: which of the two prepares and reads which request."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

@@ -1,7 +1,5 @@
 """No id of a prompt or of a reply is read twice."""
 
-from __future__ import annotations
-
 from contextvars import copy_context
 from typing import Any
 

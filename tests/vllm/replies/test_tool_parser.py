@@ -1,11 +1,11 @@
 """What is told of a reply's calls: of those that were not declared, and of those that lack."""
 
-from __future__ import annotations
-
 from collections import Counter
+from collections.abc import Callable
 from contextvars import copy_context
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -24,10 +24,6 @@ from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import runtime
 from enforcer.vllm.server.side_table import notes
 from tests import dialect_cases, vllm_managers, vocabularies
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
 
 VOCABULARY = vocabularies.small()
 TABLE = enforcer.Enforcer(VOCABULARY).table

@@ -1,7 +1,5 @@
 """The middleware around vLLM's routes, where large requests take turns on the event loop."""
 
-from __future__ import annotations
-
 import asyncio
 import time
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """An engine without the plugin is found by the message in which it says that it is ready."""
 
-from __future__ import annotations
-
 import logging
 from dataclasses import MISSING, fields
 from typing import Any

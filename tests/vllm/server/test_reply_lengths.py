@@ -1,7 +1,5 @@
 """How many ids a reply may have; vLLM's own computation is what it is compared with."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 from typing import Any
 

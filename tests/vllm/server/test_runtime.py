@@ -1,13 +1,13 @@
 """What a process has once."""
 
-from __future__ import annotations
-
 import json
 import os
 import time
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 from unittest.mock import ANY, Mock
 
 import numpy as np
@@ -28,11 +28,6 @@ from enforcer.vllm.server import runtime, served_model
 from enforcer.vocabulary import Vocabulary
 from tests import checking_cases, vocabularies
 from tests.spec_cases import settled as settle
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
 

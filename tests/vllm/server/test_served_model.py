@@ -1,12 +1,11 @@
 """The dialect that a server speaks, by its parser's name."""
 
-from __future__ import annotations
-
 import os
 from argparse import Namespace
+from collections.abc import Iterator
 from functools import partial
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from vllm.config import StructuredOutputsConfig
@@ -16,9 +15,6 @@ from enforcer.errors import ConfigurationError, UnknownDialect
 from enforcer.turn import dialects
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.server import served_model
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 
 @pytest.fixture(autouse=True)

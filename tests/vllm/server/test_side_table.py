@@ -1,7 +1,5 @@
 """What is remembered beside an object, and for how long."""
 
-from __future__ import annotations
-
 import gc
 
 from enforcer.vllm.server.side_table import SideTable

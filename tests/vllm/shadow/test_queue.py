@@ -1,7 +1,5 @@
 """What waits to be judged has bounds, and what finds no room is counted."""
 
-from __future__ import annotations
-
 import asyncio
 import json
 from collections import Counter
