@@ -105,9 +105,7 @@ def test_a_grammar_that_no_text_fits_is_refused(engine: ArgumentEngine) -> None:
         engine.compile(ResponseFormat(FormatKind.GRAMMAR, "start: start"))
 
 
-@pytest.mark.parametrize(
-    ("source", "begun"), cases.params("engines/cases/grammars.toml", "source, begun", "nowhere")
-)
+@cases.parametrized("engines/cases/grammars.toml", "nowhere")
 def test_a_grammar_that_leads_nowhere_is_refused_with_the_text_that_does(
     engine: ArgumentEngine, source: str, begun: str
 ) -> None:
@@ -116,9 +114,7 @@ def test_a_grammar_that_leads_nowhere_is_refused_with_the_text_that_does(
     assert caught.value.path == "$.response_format.grammar"
 
 
-@pytest.mark.parametrize(
-    ("kind", "source"), cases.params("engines/cases/grammars.toml", "kind, source", "somewhere")
-)
+@cases.parametrized("engines/cases/grammars.toml", "somewhere")
 def test_formats_that_lead_somewhere_pass(engine: ArgumentEngine, kind: str, source: str) -> None:
     engine.check(ResponseFormat(FormatKind(kind), source))
 

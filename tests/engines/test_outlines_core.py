@@ -22,10 +22,7 @@ def engine() -> ArgumentEngine:
     return found
 
 
-@pytest.mark.parametrize(
-    ("schema", "path", "keyword"),
-    cases.params("engines/cases/refusals.toml", "schema, path, keyword", "outlines_core"),
-)
+@cases.parametrized("engines/cases/refusals.toml", "outlines_core")
 def test_refusals_name_path_and_keyword(
     engine: ArgumentEngine, schema: dict[str, Any], path: str, keyword: str
 ) -> None:

@@ -266,10 +266,7 @@ def test_a_text_may_begin_another(engine: str, fields: dict[str, Any], texts: li
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize(
-    ("schema", "valid", "invalid"),
-    cases.params("engines/cases/shared.toml", "schema, valid, invalid", "values"),
-)
+@cases.parametrized("engines/cases/shared.toml", "values")
 def test_values_that_are_no_objects(
     engine: str, schema: object, valid: list[str], invalid: list[str]
 ) -> None:

@@ -27,10 +27,7 @@ def reads(grammar: CompiledGrammar, text: str) -> bool:
     return all(map(matcher.accept, vocabularies.small().encode(text))) and matcher.is_accepting()
 
 
-@pytest.mark.parametrize(
-    ("schema", "path", "keyword"),
-    cases.params("engines/cases/refusals.toml", "schema, path, keyword", "xgrammar"),
-)
+@cases.parametrized("engines/cases/refusals.toml", "xgrammar")
 def test_refusals_name_path_and_keyword(
     engine: ArgumentEngine, schema: dict[str, Any], path: str, keyword: str
 ) -> None:

@@ -116,9 +116,7 @@ def test_what_takes_too_long_has_no_end_that_is_known() -> None:
     assert started(compile_schema(ENDLESS, root=Root.OBJECT)).end_cost() == -1
 
 
-@pytest.mark.parametrize(
-    ("pattern", "end"), cases.params("machine/cases/ends.toml", "pattern, end")
-)
+@cases.parametrized("machine/cases/ends.toml", "case")
 def test_the_shortest_string(pattern: str, end: str) -> None:
     schema = {"type": "string", "pattern": pattern}
     assert end_of(started(compile_schema(schema, root=Root.ANY))) == end.encode()

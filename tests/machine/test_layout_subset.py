@@ -51,9 +51,7 @@ def takes(grammar: CompiledGrammar, ids: list[int]) -> bool:
     return matcher.is_accepting()
 
 
-@pytest.mark.parametrize(
-    ("text", "is_plain"), cases.params("machine/cases/layout_subset.toml", "text, is_plain")
-)
+@cases.parametrized("machine/cases/layout_subset.toml", "case")
 def test_what_can_stand_for_itself_has_no_escape_in_names_and_listed_strings(
     text: str, is_plain: bool
 ) -> None:
@@ -63,9 +61,7 @@ def test_what_can_stand_for_itself_has_no_escape_in_names_and_listed_strings(
         assert takes(compiled(SCHEMA), ids) == is_plain
 
 
-@pytest.mark.parametrize(
-    ("text", "spaces"), cases.params("machine/cases/layout_subset.toml", "text, spaces", "space")
-)
+@cases.parametrized("machine/cases/layout_subset.toml", "space")
 def test_two_spaces_may_stand_where_one_may(text: str, spaces: int) -> None:
     for layout, most in ((JSON, 1), (replace(JSON, second_space=True), 2), (COMPACT, 0)):
         assert takes(compiled(SCHEMA, layout), V.encode(text)) == (spaces <= most)

@@ -39,10 +39,7 @@ def _takes(schema: Any, *values: str) -> list[bool]:
     return [accepts(found, value) for value in values]
 
 
-@pytest.mark.parametrize(
-    ("schema", "taken", "refused"),
-    cases.params("machine/cases/tables.toml", "schema, taken, refused"),
-)
+@cases.parametrized("machine/cases/tables.toml", "case")
 def test_objects_of_several_shapes(schema: Any, taken: list[str], refused: list[str]) -> None:
     assert _takes(schema, *taken) == [True] * len(taken)
     assert _takes(schema, *refused) == [False] * len(refused)

@@ -94,7 +94,7 @@ def test_another_call_is_begun_only_if_it_fits() -> None:
 
 
 @pytest.mark.parametrize("parallel", [True, False])
-@pytest.mark.parametrize("begun", cases.params("turn/cases/deadline.toml", "begun"))
+@cases.parametrized("turn/cases/deadline.toml", "case")
 def test_what_has_no_end_that_is_known_is_refused_at_the_start_whatever_the_prompt_has_begun(
     begun: str, parallel: bool
 ) -> None:

@@ -119,19 +119,14 @@ def test_a_small_file_is_read() -> None:
     assert dialect.tokens == Tokens(None, frozenset(), frozenset())
 
 
-@pytest.mark.parametrize(
-    ("old", "new"), cases.params("turn/cases/broken_dialects.toml", "old, new")
-)
+@cases.parametrized("turn/cases/broken_dialects.toml", "case")
 def test_a_broken_file_is_refused(old: str, new: str) -> None:
     assert MINIMAL.count(old) >= 1
     with pytest.raises(UnknownDialect):
         dialects.parse(MINIMAL.replace(old, new, 1))
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    cases.params("turn/cases/broken_dialects.toml", "old, new, said", "named"),
-)
+@cases.parametrized("turn/cases/broken_dialects.toml", "named")
 def test_a_broken_file_is_named_with_the_place_and_the_legal_words(
     old: str, new: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

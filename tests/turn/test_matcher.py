@@ -173,9 +173,7 @@ def test_a_wrong_header_is_never_complete(wrong: str) -> None:
     assert matcher().validate(ids) < len(ids)
 
 
-@pytest.mark.parametrize(
-    ("text", "stray"), cases.params("turn/cases/kimi_k2.toml", "text, stray", "stray")
-)
+@cases.parametrized("turn/cases/kimi_k2.toml", "stray")
 def test_stray_ids_are_refused_and_change_nothing(text: str, stray: str) -> None:
     found = at(text)
     before = legal(found)

@@ -43,10 +43,7 @@ def test_a_whole_turn() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("prompt", "text", "reasoning", "content"),
-    cases.params("turn/cases/parser.toml", "prompt, text, reasoning, content", "reply"),
-)
+@cases.parametrized("turn/cases/parser.toml", "reply")
 def test_the_turn_goes_on_where_the_prompt_leaves_it(
     prompt: str | None, text: str, reasoning: str, content: str
 ) -> None:
@@ -92,9 +89,7 @@ def test_markers_spelled_in_text_are_text() -> None:
     assert (turn.content, turn.calls) == (spelled, ())
 
 
-@pytest.mark.parametrize(
-    ("text", "stray"), cases.params("turn/cases/parser.toml", "text, stray", "stray")
-)
+@cases.parametrized("turn/cases/parser.toml", "stray")
 def test_reading_stops_at_the_first_stray_id(text: str, stray: int) -> None:
     turn = read(text)
     assert turn.stray == stray

@@ -8,17 +8,14 @@ from enforcer.turn import dialects
 from enforcer.turn.table import Table
 from enforcer.vocabulary import Vocabulary
 from tests import dialect_cases as cases
-from tests.support.cases import params
+from tests.support.cases import parametrized, params
 from tests.vocabularies import small, write
 
 V = small()
 TABLE = Table(dialects.load("kimi_k2"), V)
 
 
-@pytest.mark.parametrize(
-    ("prompt", "state", "rest"),
-    params("turn/cases/turn_start.toml", "prompt, state, rest", "kimi_k2"),
-)
+@parametrized("turn/cases/turn_start.toml", "kimi_k2")
 def test_the_turn_that_a_prompt_opens(prompt: str, state: str, rest: str) -> None:
     found, begun = TABLE.opened(write(V, prompt))
     assert (found, list(begun)) == (state, write(V, rest))

@@ -82,10 +82,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return root
 
 
-@pytest.mark.parametrize(
-    ("file", "old", "new", "what", "trouble"),
-    cases.params("vllm/cases/compat.toml", "file, old, new, what, trouble", "change"),
-)
+@cases.parametrized("vllm/cases/compat.toml", "change")
 def test_a_change_is_found(
     copied: Path, *, file: str, old: str, new: str, what: str, trouble: str
 ) -> None:

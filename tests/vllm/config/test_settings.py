@@ -70,7 +70,7 @@ def test_an_empty_variable_is_not_set(value: str) -> None:
     assert settings.read(dict.fromkeys(settings.VARIABLES, value)) == settings.Settings()
 
 
-@pytest.mark.parametrize(("variable", "near"), cases.params(CASES, "variable, near", "misspelt"))
+@cases.parametrized(CASES, "misspelt")
 def test_a_misspelt_name_is_an_error_that_names_the_nearest(variable: str, near: str) -> None:
     name = f"ENFORCER_{variable}"
     with pytest.raises(ConfigurationError, match=f"{name} is no setting.*{near}"):
@@ -82,7 +82,7 @@ def test_variables_that_are_no_settings_are_let_through() -> None:
     settings.read({**dict.fromkeys(settings.OTHERS, "x"), "OTHER_VARIABLE": "y"})
 
 
-@pytest.mark.parametrize("variable", cases.params(CASES, "variable", "kubernetes"))
+@cases.parametrized(CASES, "kubernetes")
 def test_what_kubernetes_says_of_a_service_of_our_name_is_no_setting(variable: str) -> None:
     assert settings.read({f"ENFORCER_{variable}": "tcp://10.0.0.1:80"}) == settings.read({})
 
@@ -172,9 +172,7 @@ def test_only_the_machine_finishes_within_a_budget(asked: dict[str, str]) -> Non
         settings.read({**asked, "ENFORCER_ENGINE": "xgrammar"})
 
 
-@pytest.mark.parametrize(
-    ("variable", "word", "says"), cases.params(CASES, "variable, word, says", "start")
-)
+@cases.parametrized(CASES, "start")
 def test_a_server_does_not_start_with_wrong_settings(
     monkeypatch: pytest.MonkeyPatch, variable: str, word: str, says: str
 ) -> None:

@@ -84,9 +84,7 @@ BAD_CHAT = {"type": "function", "function": {"name": "bad", "parameters": BAD}}
 CASES = "vllm/intake/cases/client_paths.toml"
 
 
-@pytest.mark.parametrize(
-    ("route", "body", "path"), cases.params(CASES, "route, body, path", "refused")
-)
+@cases.parametrized(CASES, "refused")
 def test_a_refusal_names_the_path_in_the_clients_body(route: str, body: str, path: str) -> None:
     assert f"`{path}" in _refused(ROUTES[route](**_given(body)))
 
@@ -94,9 +92,7 @@ def test_a_refusal_names_the_path_in_the_clients_body(route: str, body: str, pat
 HUGE = GOOD | {"maxProperties": float("inf")}  # as `1e999` is read
 
 
-@pytest.mark.parametrize(
-    ("route", "body", "path"), cases.params(CASES, "route, body, path", "no_json")
-)
+@cases.parametrized(CASES, "no_json")
 def test_what_is_no_json_is_named_in_the_clients_body(route: str, body: str, path: str) -> None:
     said = _refused(ROUTES[route](**_given(body, HUGE)))
     assert said.startswith("InvalidTools: it is not JSON: ")
@@ -185,9 +181,7 @@ def test_a_path_that_leads_into_a_document_begins_in_the_clients_body() -> None:
     assert moved("$.response_formatX") == "$.response_formatX"
 
 
-@pytest.mark.parametrize(
-    ("route", "body", "field"), cases.params(CASES, "route, body, field", "bounds")
-)
+@cases.parametrized(CASES, "bounds")
 def test_a_budget_is_named_as_the_body_has_it(route: str, body: str, field: str) -> None:
     request = ROUTES[route](**_given(body))
     for choice in (None, "auto"):

@@ -122,9 +122,7 @@ def test_one_that_repeats_a_tool_of_the_requests_own_is_refused_at_its_place() -
     assert "`$.input[1].tools[0].function.name`" in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("tools", "path"), cases.params("vllm/intake/cases/dialogs.toml", "tools, path", "no_tools")
-)
+@cases.parametrized("vllm/intake/cases/dialogs.toml", "no_tools")
 @pytest.mark.parametrize(("make", "place"), [(chat, "$.messages[1]"), (responses, "$.input[1]")])
 def test_what_is_no_list_of_tools_is_refused_at_its_place(
     make: Any, place: str, tools: str, path: str

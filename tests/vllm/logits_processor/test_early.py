@@ -227,12 +227,12 @@ def test_every_route_of_vllms_that_generates_is_known() -> None:
     assert found == set(_ROUTES)
 
 
-@pytest.mark.parametrize(("more", "says"), cases.params(CASES, "more, says", "options"))
+@cases.parametrized(CASES, "options")
 def test_options_are_refused(more: str, says: str) -> None:
     assert says in refused(body([GOOD], **given(more)))
 
 
-@pytest.mark.parametrize(("path", "more"), cases.params(CASES, "path, more", "undeclared"))
+@cases.parametrized(CASES, "undeclared")
 def test_a_field_that_its_class_does_not_declare_says_nothing(path: str, more: str) -> None:
     assert passes(body([GOOD]) | given(more), path)
 
@@ -246,9 +246,7 @@ def with_spec(choice: str, more: dict[str, Any]) -> dict[str, Any]:
     return {"messages": ASK, "tools": [GOOD], **own, **more}
 
 
-@pytest.mark.parametrize(
-    ("choice", "more", "says"), cases.params(CASES, "choice, more, says", "another")
-)
+@cases.parametrized(CASES, "another")
 def test_a_spec_of_another_request_is_refused(choice: str, more: str, says: str) -> None:
     said = refused(with_spec(choice, given(more)))
     assert says in said
@@ -284,15 +282,13 @@ def test_equal_schemas_are_compared_by_their_text(monkeypatch: Any, letter: str)
     assert passes(body([tool({"properties": {letter: {"type": "integer"}}})]))
 
 
-@pytest.mark.parametrize(("choice", "more"), cases.params(CASES, "choice, more", "same"))
+@cases.parametrized(CASES, "same")
 def test_a_spec_of_the_same_request_is_not(choice: str, more: str) -> None:
     assert passes(with_spec(choice, given(more)))
 
 
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize(
-    ("path", "option", "value"), cases.params(CASES, "path, option, value", "constraint")
-)
+@cases.parametrized(CASES, "constraint")
 def test_a_constraint_of_vllms_own_beside_a_spec_is_refused(
     path: str, option: str, value: str, stream: bool
 ) -> None:

@@ -36,10 +36,7 @@ def chat(**most: Any) -> ChatCompletionRequest:
     return ChatCompletionRequest(model="m", messages=[], **most)
 
 
-@pytest.mark.parametrize(
-    ("kind", "fields", "model", "most"),
-    cases.params("vllm/server/cases/reply_lengths.toml", "kind, fields, model, most", "bounds"),
-)
+@cases.parametrized("vllm/server/cases/reply_lengths.toml", "bounds")
 def test_the_servers_bounds_count(
     kind: str | None, fields: dict[str, int] | None, model: dict[str, Any] | None, most: int
 ) -> None:
