@@ -33,8 +33,6 @@ _MODULES = {  # module and class by name
     "outlines-core": ("enforcer.engines.outlines_core", "OutlinesCoreEngine"),
 }
 ENGINES = (*_MODULES,)
-# Names of earlier releases, accepted in settings and specs until the next one.
-FORMER = {"llguidance": MACHINE}
 
 
 class ArgumentMatcher(Protocol):
@@ -154,11 +152,6 @@ class ArgumentEngine(Protocol):
         return self.read(self.write(wanted, layout))
 
 
-def present_name(name: str) -> str:
-    """Return this release's name of an engine, given that or an earlier release's."""
-    return FORMER[name] if name in [*FORMER] else name  # `name` may be of any type
-
-
 def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
     """Return a new engine for a vocabulary, by name.
 
@@ -167,7 +160,6 @@ def load(name: str, vocabulary: Vocabulary) -> ArgumentEngine:
         MissingPackage: its package is not installed.
 
     """
-    name = present_name(name)
     if name not in ENGINES:
         raise UnknownEngine(f"unknown engine {brief(name)}; choose one of {', '.join(ENGINES)}")
     module, kind = _MODULES[name]

@@ -67,9 +67,6 @@ def test_lines_of_the_log_are_as_the_code_writes_them(line: str, caplog: Any) ->
             masks.see(took, str, "r")
         masks._next = time.monotonic()
         masks.see(took, lambda: given["tool"], given["request"])
-    elif what == "former engine":
-        metrics.log_former.cache_clear()
-        metrics.log_former(given["engine"], given["means"])
     elif what.startswith("this engine enforces nothing: "):
         metrics.log_nothing(InvalidVocabulary(what.partition(": ")[2]), asked=True)
     elif what == "switched off":

@@ -1,6 +1,5 @@
 """Specs that come into the engine by a front end that checks nothing, as vLLM's Rust one."""
 
-import json
 from typing import Any
 
 import pytest
@@ -21,18 +20,6 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("installed")]
 
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
 TOOL = {"type": "function", "function": {"name": "get", "parameters": NUMBER}}
-CONVENTIONS_0_2_0 = {"formats": "enforce", "closed_objects": True, "integers": "value"}
-OPTIONS_0_2_0 = {
-    "on_unsupported": "refuse",
-    "limits": {},
-    "conventions": CONVENTIONS_0_2_0,
-    "max_calls": 128,
-    "preamble_ids": 32,
-    "finish_within_budget": False,
-    "allow_empty_turns": False,
-}
-SETTLED_BY_0_2_0: dict[str, Any] = {"dialect": "kimi_k2", "engine": "llguidance"}
-SETTLED_BY_0_2_0 |= {"options": OPTIONS_0_2_0, "as_text": False}
 SECTION = "<|tool_calls_section_begin|><|tool_call_begin|>"
 
 
@@ -111,17 +98,6 @@ def test_a_client_of_the_rust_front_end_settles_nothing(
         begin(made, carrier.structural_tag(TEXT.replace('"version"', '"vrsion"')))
     assert [why for why, _ in failed] == [Failure.REFUSED] * 3
     assert begin(made, mine)
-
-
-def test_a_spec_that_an_api_server_of_0_2_0_settled_is_enforced_under_its_settings(
-    made: Any, failed: list[tuple[Failure, str]], use: Any
-) -> None:
-    """It stands whole in the tag, names llguidance, and leaves limits at their defaults out."""
-    off = dict.fromkeys(("plain_spelling", "second_space", "identical_calls"), "off")
-    use(integers="value", preamble_ids="32", **off)
-    theirs = json.dumps({**json.loads(TEXT), "settled": SETTLED_BY_0_2_0})
-    _assert_enforced(begin(made, carrier.structural_tag(theirs)))
-    assert not failed
 
 
 def test_a_spec_of_another_release_is_refused_in_words(

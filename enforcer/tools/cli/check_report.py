@@ -258,5 +258,4 @@ def _title(one: CheckedSchema) -> str:
 
 def _values(one: CheckedSchema) -> dict[str, Any]:
     place = {name: getattr(one.declaration, name) for name in ("name", "where", "path")}
-    found = {each.name: getattr(one, each.name) for each in fields(one)[1:]}
-    return place | found | {"surprises": one.notes}  # the name of `notes` in 0.2
+    return place | {each.name: getattr(one, each.name) for each in fields(one)[1:]}

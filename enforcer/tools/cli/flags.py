@@ -41,11 +41,7 @@ def add_command(
 def add_engine(parser: argparse.ArgumentParser) -> None:
     """Add `--engine`."""
     parser.add_argument(
-        "--engine",
-        type=engines.present_name,
-        choices=engines.ENGINES,
-        default=engines.MACHINE,
-        help="(%(default)s)",
+        "--engine", choices=engines.ENGINES, default=engines.MACHINE, help="(%(default)s)"
     )
 
 

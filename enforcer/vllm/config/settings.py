@@ -48,13 +48,6 @@ def _one_of(known: Mapping[str, _T]) -> Callable[[str], _T]:
     return read
 
 
-def _engine(text: str) -> str:
-    name = engines.present_name(text)
-    if name not in engines.ENGINES:
-        raise ValueError(" or ".join(engines.ENGINES))
-    return name
-
-
 def _words_of(*known: str) -> Callable[[str], frozenset[str]]:
     def read(text: str) -> frozenset[str]:
         words = frozenset(_listed(text))
@@ -158,7 +151,7 @@ class Settings:
     """
 
     dialect: str = _setting("kimi_k2", str)
-    engine: str = _setting(engines.MACHINE, _engine)
+    engine: str = _setting(engines.MACHINE, _one_of({each: each for each in engines.ENGINES}))
     on_unsupported: OnUnsupported = _setting("refuse", _one_of({e.value: e for e in OnUnsupported}))
     allow_client: frozenset[str] = _setting(
         "", _words_of("off", "relax", "isolate", "finish", "closed", "open")

@@ -150,7 +150,7 @@ def _settle(wire: Wire, basis: _Basis, vocabulary: Vocabulary | None) -> Admitte
     spec = wire.spec()
     request_context.change(tools=spec.toolset.tools)
     mine = _settled(spec, basis)
-    theirs = None if spec.settled is None else runtime.present(spec.settled)
+    theirs = spec.settled
     if theirs not in (None, mine):
         raise option_rejection(
             "settled",

@@ -7,11 +7,10 @@ import shlex
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from enforcer import engines
 from enforcer.turn import dialects as dialects_
 from enforcer.vllm.config import names, settings
 from enforcer.vllm.native import native_tags
-from enforcer.vllm.observe import metric_defs, metrics, recording
+from enforcer.vllm.observe import metric_defs, recording
 from enforcer.vllm.server import reply_lengths, runtime, served_model
 
 if TYPE_CHECKING:
@@ -45,8 +44,6 @@ def say(parser: str | None, dialects: tuple[str, ...]) -> None:
     """
     chosen = settings.current()
     logger.info("enforcer: %s", said(parser, dialects, chosen))
-    if chosen.changed.get("engine") in engines.FORMER:
-        metrics.log_former(chosen.changed["engine"], chosen.engine)
     enforced = metric_defs.EVERY if names.is_enforced(parser) else metric_defs.ASKED
     if chosen.shadow:
         enforced = metric_defs.NOTHING

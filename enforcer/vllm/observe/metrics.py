@@ -11,7 +11,6 @@ import logging
 import time
 from collections.abc import Callable
 from enum import Enum
-from functools import cache
 from typing import TYPE_CHECKING
 
 from enforcer.errors import EnforcerError, Problem, RequestError, SchemaError
@@ -147,12 +146,6 @@ def log_nothing(error: EnforcerError, *, asked: bool) -> None:
     """
     level = logging.WARNING if asked else logging.INFO
     logger.log(level, "enforcer: this engine enforces nothing: %s", error)
-
-
-@cache
-def log_former(name: str, means: str) -> None:
-    """Log that a setting or spec names an engine as an earlier release did; once in a process."""
-    log("former engine", engine=name, means=means)
 
 
 def failed(failure: metric_defs.Failure, request_id: str, **more: str) -> None:

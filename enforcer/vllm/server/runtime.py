@@ -12,8 +12,6 @@ from functools import cache, partial
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-import msgspec
-
 from enforcer import engines
 from enforcer.api import Enforcer
 from enforcer.cache import Cache
@@ -32,7 +30,7 @@ from enforcer.vocabulary import Vocabulary
 if TYPE_CHECKING:
     from enforcer.request.options import Options
     from enforcer.request.response_format import ResponseFormat
-    from enforcer.request.spec import Settled, Spec
+    from enforcer.request.spec import Spec
     from enforcer.turn.dialect import Dialect
 
 
@@ -124,11 +122,10 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
     if spec is None or spec.settled is None:
         key = (dialect_for(tokenizer).name, chosen.engine)
     else:
-        settled = present(spec.settled)
-        key = (settled.dialect, settled.engine)
-        if settled.engine not in engines.ENGINES:
+        key = (spec.settled.dialect, spec.settled.engine)
+        if key[1] not in engines.ENGINES:
             raise ConfigurationError(
-                f"the API server enforces by the engine {brief(settled.engine)}, which this "
+                f"the API server enforces by the engine {brief(key[1])}, which this "
                 "release does not have: give both the same version of kimi-enforcer"
             )
     with _building:
@@ -143,15 +140,6 @@ def enforcer_for(tokenizer: Any, spec: Spec | None = None) -> Enforcer:
                 write=partial(write, dialect=key[0], vocabulary=model.vocabulary),
             )
         return model.enforcers[key]
-
-
-def present(settled: Settled) -> Settled:
-    """Return what a server has settled, perhaps of an earlier release, in this one's names."""
-    name = engines.present_name(settled.engine)
-    if name == settled.engine:
-        return settled
-    metrics.log_former(settled.engine, name)
-    return msgspec.structs.replace(settled, engine=name)
 
 
 def enforcer_of_model(tokenizer: Any, ids: int, spec: Spec | None = None) -> Enforcer:

@@ -258,11 +258,6 @@ def test_notes_fail_where_they_are_to(check: Check, schema: Any, status: int) ->
     assert check(chat("f", schema), options=["--fail-on-notes"])[0] == status
 
 
-def test_notes_have_their_former_name_too(check: Check) -> None:
-    (one,) = check(chat("f", MISTAKEN))[1]["checked"]
-    assert one["surprises"] == one["notes"] != []
-
-
 def test_a_mistake_is_told_once(check: Check) -> None:
     tags = {"tags": {"type": "array", "enum": ["a"]}}
     schema = {"type": "object", "properties": tags}

@@ -136,12 +136,6 @@ def test_some_settings_have_choices() -> None:
     assert _choices("ENFORCER_MAX_CALLS") == _choices("ENFORCER_LIMITS") == set()
 
 
-def test_an_engine_may_have_the_name_of_an_earlier_release() -> None:
-    found = settings.read({"ENFORCER_ENGINE": "llguidance"})
-    assert found.engine == settings.read({}).engine == "machine"
-    assert found.changed == {"engine": "llguidance"}
-
-
 def test_flags_of_vllm_on_texts() -> None:
     flags = {names.TEXT_VARIABLE: f"{names.COMPACT_TEXT} {names.CLOSED_TEXT}"}
     chosen = settings.read(flags)

@@ -8,7 +8,7 @@ import pytest
 
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import startup
-from enforcer.vllm.observe import metric_defs, metrics, recording, stats
+from enforcer.vllm.observe import metric_defs, recording, stats
 from tests.support import cases
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ CASES = "vllm/intake/cases/startup.toml"
 def said(caplog: pytest.LogCaptureFixture, lines: Any) -> Any:
     """Give what reads the lines that are logged for a server that enforces all."""
     startup.say.cache_clear()
-    metrics.log_former.cache_clear()
     caplog.set_level(logging.INFO, logger="vllm.enforcer")
 
     def read() -> Any:
@@ -46,13 +45,6 @@ def test_one_line_says_what_is_enforced_and_what_is_not(said: Any, use: Any) -> 
         f"version={metadata.version('kimi-enforcer')} dialect=kimi_k2 engine=machine "
         "allow_client=finish"
     )
-
-
-def test_a_setting_with_a_former_name_is_told(said: Any, use: Any) -> None:
-    use(engine="llguidance")
-    line, told = said()
-    assert line.endswith("engine=machine")
-    assert told == 'enforcer: former engine engine="llguidance" means="machine"'
 
 
 def named(words: dict[str, str] | None) -> settings.Settings:

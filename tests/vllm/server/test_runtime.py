@@ -23,7 +23,6 @@ from enforcer.request import spec_text
 from enforcer.request.options import Options
 from enforcer.schema.bundling import Documents
 from enforcer.turn.table import Table
-from enforcer.vllm.observe import metrics
 from enforcer.vllm.server import runtime, served_model
 from enforcer.vocabulary import Vocabulary
 from tests import checking_cases, vocabularies
@@ -108,18 +107,6 @@ def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment
     vocabularies.feed(matcher, call)
     # The one call was it.
     assert not matcher.accept(enforcer.vocabulary.control("<|tool_call_begin|>"))
-
-
-def test_an_engine_by_its_former_name_is_the_machine_and_the_log_says_so(
-    tokenizers: list[Any], lines: Any
-) -> None:
-    metrics.log_former.cache_clear()
-    tokenizer = ["one"]
-    found = [runtime.enforcer_for(tokenizer, _settled("llguidance")) for _ in range(2)]
-    assert found == [runtime.enforcer_for(tokenizer, _settled("machine"))] * 2
-    assert found[0].engine.name == "machine"
-    assert lines() == ['enforcer: former engine engine="llguidance" means="machine"']
-    assert len(tokenizers) == 1
 
 
 def test_an_engine_of_another_release_is_refused_in_words(tokenizers: list[Any]) -> None:
