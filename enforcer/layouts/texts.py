@@ -279,11 +279,12 @@ def _json_texts() -> Regex:
 
 
 def _numbers() -> Regex:
-    some = repeat(chars(CharSet.span("09")), 1, None)
+    digit = chars(CharSet.span("09"))
+    some = repeat(digit, 1, None)
     sign = repeat(chars(CharSet.span("+", "-")), 0, 1)
     return concat(
         repeat(literal("-"), 0, 1),
-        some,
+        either(literal("0"), concat(chars(CharSet.span("19")), repeat(digit, 0, None))),
         repeat(concat(literal("."), some), 0, 1),
         repeat(concat(chars(CharSet.span("E", "e")), sign, some), 0, 1),
     )

@@ -1,7 +1,7 @@
 """The languages of keys and raw values."""
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from enforcer import regex
@@ -28,6 +28,7 @@ def test_trimming_gives_all_texts_that_are_trimmed_to_a_member(language: Regex, 
     assert trimming(language, Trim.NONE) is language
 
 
+@example("007", {"string", "object"})
 @given(TEXTS, st.sets(st.sampled_from(TYPES), min_size=1))
 def test_a_string_is_legal_only_if_it_is_read_as_itself(text: str, declared: set[str]) -> None:
     legal = fullmatch(Readable(frozenset(declared)).strings(ANY), text)

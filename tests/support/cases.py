@@ -30,15 +30,13 @@ def schemas(path: str, table: str = "schemas") -> dict[str, Any]:
 
 
 def read(path: Path | str, table: str = "case") -> list[dict[str, Any]]:
-    """Return the cases of a table; a field that a case leaves out is None."""
+    """Return the cases of a table."""
     document = load(path)
     texts = document.get("json", ())
-    cases = [
+    return [
         {key: json.loads(value) if key in texts else value for key, value in case.items()}
         for case in document[table]
     ]
-    fields = list(dict.fromkeys(key for case in cases for key in case))
-    return [{key: case.get(key) for key in fields} for case in cases]
 
 
 def table_of(file: str) -> Path:
@@ -55,9 +53,9 @@ def each_case(test: _Test) -> _Test:
 
 
 def parametrized(path: Path | str, table: str) -> pytest.MarkDecorator:
-    """Run a test once for each case of a table."""
+    """Run a test once for each case of a table; a field that a case leaves out is None."""
     cases = read(path, table)
-    names = [key for key in cases[0] if key != "name"]
+    names = list(dict.fromkeys(key for case in cases for key in case if key != "name"))
     rows = [pytest.param(*map(case.get, names), id=case.get("name")) for case in cases]
     return pytest.mark.parametrize(names, rows)
 
