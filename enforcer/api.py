@@ -25,6 +25,7 @@ from enforcer.compiling import Grammars
 from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar, Startable
 from enforcer.engines.machine import MachineEngine
 from enforcer.errors import (
+    BudgetTooSmall,
     ConfigurationError,
     Problem,
     SchemaError,
@@ -286,7 +287,10 @@ class Enforcer:
         spec = self.read_request(
             tools, tool_choice, parallel_tool_calls, messages, response_format=response_format
         )
-        return self.start(spec, prompt_ids, budget, explained=True)
+        try:
+            return self.start(spec, prompt_ids, budget, explained=True)
+        except BudgetTooSmall as error:
+            raise error.at(lambda _: "budget") from None
 
     def read_request(
         self,

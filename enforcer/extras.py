@@ -40,5 +40,7 @@ def needed_for(use: str) -> Iterator[None]:
 def message(error: ModuleNotFoundError) -> str:
     """Return the words "needs the package …", with the command that installs it."""
     package = (error.name or "").partition(".")[0].replace("_", "-")
-    what = f"'kimi-enforcer[{EXTRAS[package]}]'" if package in EXTRAS else package
+    what = package
+    if package in EXTRAS:
+        what = f"'.[{EXTRAS[package]}]' in a checkout of kimi-enforcer"
     return f"needs the package {package!r}, which is not installed; pip install {what}"

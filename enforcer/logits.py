@@ -48,7 +48,7 @@ def mask_logits(logits: Logits, bitmask: npt.ArrayLike) -> Logits:
     if packed.ndim != len(shape) or packed.shape[:-1] != shape[:-1] or not shape:
         raise ConfigurationError(
             f"a mask of shape {np.shape(bitmask)} does not fit logits of shape {shape}: a row of a "
-            "mask for each row of logits"
+            "mask for each row of logits, which are an array or a tensor with a number for each id"
         )
     legal = np.unpackbits(packed, axis=-1, count=shape[-1], bitorder="little").view(np.bool_)
     if not legal.any(axis=-1).all():

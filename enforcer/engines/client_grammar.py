@@ -1,7 +1,7 @@
 """Compiler of a client's own grammars, in Lark's or GBNF's notation, an adapter of llguidance.
 
-An optional extra: `pip install 'kimi-enforcer[grammar]'`. Each text has its own parser and its own
-limits, so one that reaches a limit does not affect others. Must not know: schemas, layouts.
+The extra `grammar` installs it. Each text has its own parser and its own limits, so one that
+reaches a limit does not affect others. Must not know: schemas, layouts.
 """
 
 from __future__ import annotations

@@ -40,7 +40,10 @@ def require_compiled() -> None:
     try:
         module = import_module(NAME)
     except ModuleNotFoundError as error:
-        raise ConfigurationError(f"{NAME} is not compiled: {_INSTALL}") from error
+        raise ConfigurationError(
+            f"{NAME} is not compiled in {FOLDER.parent}, from where Python imports it: {_INSTALL}, "
+            "or run from another folder if it is installed elsewhere"
+        ) from error
     if digest() != module.SOURCES:
         raise ConfigurationError(
             f"{module.__file__} was compiled from other sources than are beside it: {_INSTALL}"

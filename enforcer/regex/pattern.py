@@ -50,8 +50,8 @@ _LOW = range(0xDC00, 0xE000)
 _PROPERTY = re.compile(r"[A-Za-z_0-9]+(=[A-Za-z_0-9]+)?")
 _POSIX = re.compile(r"\[:(\^?)([a-z]+):\]")
 _BACKREFERENCE = (
-    "backreferences and conditional groups describe no regular language; "
-    "spell out the alternatives instead"
+    "backreferences and conditional groups cannot be enforced; "
+    "write the alternatives out, such as `^(aa|bb)$`"
 )
 
 

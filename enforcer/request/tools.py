@@ -185,7 +185,8 @@ def _read(text: bytes) -> Tools:
             reason = f"only tools of type 'function' are known, not {brief(entry.type)}"
             raise InvalidTools(f"{_PATH}[{at}].type", reason)
         if entry.function is None:
-            raise InvalidTools(f"{_PATH}[{at}].function", "it must be an object with a `name`")
+            reason = 'it is missing: a tool is {"type": "function", "function": {"name": …, …}}'
+            raise InvalidTools(f"{_PATH}[{at}].function", reason)
         name = read_name(entry.function.name, f"{_PATH}[{at}].function.name")
         if name in tools:
             reason = f"the name {name!r} is declared twice"

@@ -245,7 +245,7 @@ class SchemaDocument:
             return InvalidSchema.of(problem_at, keyword, reason)
         reason = (
             f"the reference {ref[:120]!r} leads out of this schema; copy its target into `$defs`, "
-            "or let the server be given its document (ENFORCER_DOCUMENTS)"
+            "or provide its document (ENFORCER_DOCUMENTS, or `Enforcer(documents=…)`)"
         )
         return UnsupportedSchema.of(problem_at, keyword, reason)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from enforcer.checking.work import SECONDS
+from enforcer.errors import InvalidSchema
 from enforcer.schema import Root
 from enforcer.tools.cli.output import number
 from enforcer.tools.lint import OPEN
@@ -52,7 +53,7 @@ class CheckedSchema:
             from the document's root.
         error: class name of the error that rejects it; else None.
         relaxable: rejected, and `--relax` would enforce a superset.
-        milliseconds: of processor time, with a vocabulary of single bytes.
+        milliseconds: how long it took, with a vocabulary of single bytes.
         rules: number of distinct values that the compiled grammar defines; 0 if rejected.
         notes: the lint: mistakes that do not reject it, and what may not be meant.
 
@@ -168,7 +169,8 @@ class Tally:
 def row(one: CheckedSchema) -> Iterator[str]:
     """Yield the lines about one schema, in columns of fixed width."""
     rules = f"{one.rules:5} rules" if one.rules else " " * 11
-    yield f"{one.status.value:<8}{one.milliseconds:8.1f} ms  {rules}  {_title(one)}"
+    status = "invalid" if one.error == InvalidSchema.__name__ else one.status.value
+    yield f"{status:<8}{one.milliseconds:8.1f} ms  {rules}  {_title(one)}"
     for problem in one.problems[:_MOST_PROBLEMS]:
         yield f"         {problem}"
     if len(one.problems) > _MOST_PROBLEMS:

@@ -65,6 +65,14 @@ def enforces(reply: ChatReply, start: str) -> CheckResult:
     return _unknown(title, reply, start if is_refusal(reply) else "read the server's log")
 
 
+def in_shadow_mode(*, require_all: bool) -> CheckResult:
+    """Report a server that judges vLLM's own replies."""
+    found = "none: the server is in shadow mode, which counts what enforcement would change"
+    if require_all:
+        return bad(_WHICH, found, "start it without ENFORCER_SHADOW")
+    return note(_WHICH, found, caveat="nothing is enforced (ENFORCER_SHADOW=on)")
+
+
 def _unknown(title: str, reply: ChatReply, mend: str = "read the server's log") -> CheckResult:
     """Report an answer that neither the Enforcer nor plain vLLM gives."""
     if not reply.status:

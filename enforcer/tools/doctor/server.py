@@ -51,6 +51,9 @@ def checks(
     if model is None:
         return
     metrics = asyncio.run(client.metrics(at_once))
+    if _counts(metrics, "nothing"):  # probes would be among what it counts
+        yield answers.in_shadow_mode(require_all=require_all)
+        return
     start = answers.how_to_start(metrics)
     enforcing, route = _find_route(endpoint, model, metrics, start, require_all=require_all)
     yield enforcing
@@ -138,12 +141,17 @@ def _find_route(
             break
     else:
         # Where vLLM has a constraint of its own as well, the probes above cannot ask.
-        told = client.samples(metrics, "enforcer_api_servers")
-        if not any(count and labels["enforces"] == "on_request" for labels, count in told):
+        if not _counts(metrics, "on_request"):
             return answers.enforces(plain, start), None
         route, requires = Route.PLUGIN, False
     found = answers.by_request(route, start, alone=requires, require_all=require_all)
     return found, route
+
+
+def _counts(metrics: str | None, enforces: str) -> bool:
+    """Return whether the metrics count an API server that enforces so."""
+    told = client.samples(metrics, "enforcer_api_servers")
+    return any(count and labels["enforces"] == enforces for labels, count in told)
 
 
 def _ask(endpoint: Endpoint, body: Mapping[str, Any]) -> ChatReply:

@@ -152,7 +152,7 @@ def test_a_missing_client_is_told(
     monkeypatch.delattr("enforcer.tools.verify.client", raising=False)
     status, _, err = command("verify", "--url", "http://127.0.0.1:9", "--schemas", schemas)
     assert status == 2
-    assert "pip install 'kimi-enforcer[cli]'" in err
+    assert "pip install '.[cli]'" in err
 
 
 def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(

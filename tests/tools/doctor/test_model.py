@@ -154,4 +154,4 @@ def test_without_transformers_a_model_is_not_well(
     [check] = model.checks(tmp_path, dialect="kimi_k2")
     assert check.status is BAD
     assert "not installed" in check.found
-    assert check.mend == "pip install 'kimi-enforcer[transformers]'"
+    assert check.mend == "pip install '.[transformers]' in a checkout of kimi-enforcer"

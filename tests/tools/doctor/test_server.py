@@ -90,6 +90,16 @@ def test_the_metrics_tell_of_a_server_whose_own_constraints_keep_it_from_being_a
             assert "only those that ask for it" in checks[1].found
 
 
+def test_a_server_in_shadow_mode_is_not_probed() -> None:
+    """It would count the probes as requests that enforcement changes."""
+    told = 'enforcer_api_servers{enforces="nothing"} 1.0\n'
+    with serving(answers({}), metrics=shown(front=1, engine=1) + told) as fake:
+        for require_all, status in ((False, NOTE), (True, BAD)):
+            checks = list(server.checks(Endpoint.at(fake.url), require_all=require_all))
+            assert [check.status for check in checks] == [OK, status]
+            assert "shadow mode" in checks[1].found
+
+
 def test_the_probe_of_a_name_declared_twice_asks_for_no_call() -> None:
     """A request that may call has vLLM's own tag under a strict level, whose refusal is ours."""
     assert probes.twice("toy")["tool_choice"] == "none"
