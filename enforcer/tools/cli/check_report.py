@@ -53,7 +53,7 @@ class CheckedSchema:
             from the document's root.
         error: class name of the error that rejects it; else None.
         relaxable: rejected, and `--relax` would enforce a superset.
-        milliseconds: how long it took, with a vocabulary of single bytes.
+        milliseconds: of processor time, with a vocabulary of single bytes.
         rules: number of distinct values that the compiled grammar defines; 0 if rejected.
         notes: the lint: mistakes that do not reject it, and what may not be meant.
 
