@@ -27,7 +27,7 @@ _OF_VLLM = (
 )
 _SHADOW = (
     "nothing is enforced (ENFORCER_SHADOW=on): vLLM's own parser answers, replies by "
-    "/v1/chat/completions are judged and counted; requests with a spec are refused"
+    "/v1/chat/completions are judged and counted; requests with a spec are rejected"
 )
 _ALWAYS_SAID = ("dialect", "engine")
 _EXACT = {"refuse", "finish", "open", "closed"}  # words of settings under which all is
@@ -62,7 +62,9 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
     """
     if chosen.shadow:
         return f"{_SHADOW}. {in_force(dialects, chosen)}"
-    if names.is_enforced(parser):
+    is_ours = names.is_enforced(parser)
+    has_native_tags = any(native_tags.markers(dialects_.load(name)) for name in dialects)
+    if is_ours:
         what = f"every request by {_BY_ITSELF} is enforced"
         if {chosen.on_unsupported.value, *chosen.allow_client} - _EXACT:
             what += ", but for what `on_unsupported` and `allow_client` let off"
@@ -71,12 +73,19 @@ def said(parser: str | None, dialects: tuple[str, ...], chosen: Settings) -> str
         given = f"--tool-call-parser {parser}" if parser else "no --tool-call-parser"
         what = f"no request is enforced by itself ({given}{_remedy(parser, dialects)})"
         others = "on any route: only requests with a spec of `enforcer.extra_body`"
-        if any(native_tags.markers(dialects_.load(name)) for name in dialects):
+        if has_native_tags:
             others += _OF_VLLM
     if chosen.require:
-        excepted = ", ".join(sorted(chosen.require_except))
-        others = "requests without a spec are refused" + (f" except {excepted}" if excepted else "")
-    return f"{what}; {others}; beam search is refused. {in_force(dialects, chosen)}"
+        others = _required(chosen, has_native_tags=has_native_tags and not is_ours)
+    return f"{what}; {others}; beam search is rejected. {in_force(dialects, chosen)}"
+
+
+def _required(chosen: Settings, *, has_native_tags: bool) -> str:
+    """Return which requests a server with `ENFORCER_REQUIRE=on` serves, by `required.unmet`."""
+    carried = "a spec or strict tools" if has_native_tags else "a spec"
+    if chosen.require_except:
+        carried += f", except {', '.join(sorted(chosen.require_except))}"
+    return f"requests are rejected unless they carry {carried}"
 
 
 def in_force(dialects: tuple[str, ...], chosen: Settings) -> str:

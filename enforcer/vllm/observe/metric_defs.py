@@ -22,7 +22,7 @@ ERRORS = (
     *("InvalidTools", "IllegalPrefix", "BudgetTooSmall", "InvalidSchema"),
     *("UnsupportedSchema", "UnsatisfiableSchema", "SchemaLimit", OPTION, "other"),
 )
-# Fields of a request that can be refused for themselves.
+# Fields of a request that can be rejected for themselves.
 _OPTIONS = """
 allowed_token_ids bad_words closed_objects finish_within_budget logit_bias min_tokens on_unsupported
 repetition_penalty response_format settled stop stop_sequences stop_token_ids structured_outputs
@@ -74,7 +74,7 @@ class CheckOutcome(Enum):
     KEPT = "kept"  # it had been checked before
     PASSED = "passed"  # a worker found no fault
     REFUSED = "refused"  # a worker found one, or the request's schemas took too long
-    BUSY = "busy"  # not checked, since too much was; the request was refused with 503
+    BUSY = "busy"  # not checked, since too much was; the request was rejected with 503
 
 
 class Judged(Enum):
@@ -113,7 +113,7 @@ def _by(**labels: tuple[str, ...] | type[Enum]) -> tuple[tuple[str, tuple[str, .
 REQUESTS = Count("enforcer_requests", "Enforced requests.", _by(tool_choice=ToolChoice))
 REFUSED = Count(
     "enforcer_requests_refused",
-    "Requests refused with HTTP 400, by error and the first offending keyword or option.",
+    "Requests rejected with HTTP 400, by error and the first offending keyword or option.",
     _by(error=ERRORS, keyword=(*KEYWORDS, *OPTIONS)),
 )
 OFF = Count("enforcer_requests_switched_off", "Requests that clients had not enforced.")

@@ -41,7 +41,7 @@ def test_one_line_says_what_is_enforced_and_what_is_not(said: Any, use: Any) -> 
     assert line == (
         "enforcer: every request by /v1/chat/completions (and /batch), /v1/responses, /v1/messages "
         "and /invocations is enforced; /v1/completions, routes that take token ids, gRPC: only "
-        "requests with a spec of `enforcer.extra_body`; beam search is refused. "
+        "requests with a spec of `enforcer.extra_body`; beam search is rejected. "
         f"version={metadata.version('kimi-enforcer')} dialect=kimi_k2 engine=machine "
         "allow_client=finish"
     )
