@@ -22,6 +22,7 @@ from tests import processes
 from tests.snippets import ROOT, Command, blocks, commands, every
 
 RUNBOOK = ROOT / "docs/production/runbook.md"
+PATCHES = ROOT / "deploy/kubernetes"
 OUT = ROOT / "docs/production/removal.md"
 OBJECTS: dict[str, dict[str, Any]] = {
     one["kind"]: one
@@ -33,7 +34,7 @@ VERBS = {
     *("apply", "delete", "describe", "exec", "get", "logs", "patch", "rollout", "set", "top"),
     *("wait",),
 }
-NAMED = re.compile(r"\b(deploy|deployment|job)[/ ](?!=)([a-z][\w-]*)")
+NAMED = re.compile(r"(?<!=)\b(deploy|deployment|job)[/ ](?!=)([a-z][\w-]*)")
 
 
 def _lines() -> Iterator[Any]:
@@ -88,9 +89,12 @@ def test_processes_are_listed_by_their_memory(line: str) -> None:
 @pytest.mark.parametrize("command", FILES, ids=str)
 def test_a_file_that_is_handed_over_is_shown_or_made(command: Command) -> None:
     block = command.block
-    (file,) = re.findall(r"(?: -f|--patch-file)[ =](\S+)", " ".join(command.words))
+    files = re.findall(r"(?: -f|--patch-file)[ =](\S+)", " ".join(command.words))
     before = (ROOT / block.page).read_text().split(block.text)[0]
-    assert f"`{file}`, " in before or f"> {file}\n" in block.text
+    assert files
+    for file in files:
+        is_shown = f"`{file}`, " in before or f"> {file}\n" in block.text
+        assert is_shown or (ROOT / file).is_file() or (file == "-" and "| kubectl" in command.line)
 
 
 def _patched(document: dict[str, Any], patch: list[dict[str, Any]]) -> dict[str, Any]:
@@ -127,31 +131,81 @@ def _is_out(deployment: dict[str, Any]) -> None:
     assert [(one["name"], one.get("value", "")) for one in added] == [("VLLM_PLUGINS", "")]
 
 
-def _patch() -> str:
-    (found,) = (block for block in blocks(OUT, "json") if block.startswith("["))
-    return found
+def _is_in_shadow_mode(deployment: dict[str, Any]) -> None:
+    chosen, parser = _stage(deployment)
+    assert chosen.changed == {"documents": "/etc/schemas", "shadow": "on"}
+    assert not names.is_enforced(parser)
+    assert names.enforced(parser) == _stage(OBJECTS["Deployment"])[1]
 
 
-def test_the_patch_takes_plugin_and_parser_out() -> None:
-    _is_out(_patched(OBJECTS["Deployment"], json.loads(_patch())))
+def _isolates(deployment: dict[str, Any]) -> None:
+    chosen, parser = _stage(deployment)
+    assert chosen.changed == {"documents": "/etc/schemas", "on_unsupported": "isolate"}
+    assert parser == _stage(OBJECTS["Deployment"])[1]
+
+
+def _stage(deployment: dict[str, Any]) -> tuple[settings.Settings, str]:
+    """Return a Deployment's settings, in which its server starts, and its parser."""
+    (container,) = deployment["spec"]["template"]["spec"]["containers"]
+    environment = {one["name"]: one.get("value", "") for one in container["env"]}
+    (before,) = OBJECTS["Deployment"]["spec"]["template"]["spec"]["containers"]
+    assert len(container["args"]) == len(before["args"])
+    assert len(container["env"]) == len(before["env"])
+    flag = "--tool-call-parser="
+    (parser,) = (arg.removeprefix(flag) for arg in container["args"] if arg.startswith(flag))
+    return settings.read(environment), parser
+
+
+STAGES = {"off": _is_out, "shadow": _is_in_shadow_mode, "isolate": _isolates}
+
+
+def test_every_patch_is_tested() -> None:
+    assert {file.stem for file in PATCHES.iterdir()} == STAGES.keys()
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_a_patch_makes_its_stage(stage: str) -> None:
+    patch = json.loads((PATCHES / f"{stage}.json").read_text())
+    STAGES[stage](_patched(OBJECTS["Deployment"], patch))
+
+
+def test_the_page_names_what_each_stage_changes() -> None:
+    page = (ROOT / "docs/production/kubernetes.md").read_text()
+    rows = re.findall(
+        r"^\| \S+ \| (?:`(\w+)\.json`|none) \| `(\w+)` \| [^|]*?`(\w+)=(\w*)`", page, re.MULTILINE
+    )
+    assert {patch for patch, *_ in rows} - {""} == STAGES.keys()
+    for patch, parser, name, value in rows:
+        if patch:
+            text = (PATCHES / f"{patch}.json").read_text()
+            assert f"--tool-call-parser={parser}" in text
+            assert f'"{value}"' in text
+            assert name in text
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_kubectl_applies_it(tmp_path: Path) -> None:
-    (tmp_path / "off.json").write_text(_patch())
-    (tmp_path / "kimi.yaml").write_text(yaml.safe_dump(OBJECTS["Deployment"]))
-    (line,) = (one.values[0] for one in LINES if one.values[0].startswith("kubectl patch "))
+@pytest.mark.parametrize("stage", STAGES)
+def test_kubectl_applies_it(stage: str, tmp_path: Path) -> None:
+    (tmp_path / "deployment.yaml").write_text(yaml.safe_dump(OBJECTS["Deployment"]))
+    (line,) = (one.values[0] for one in LINES if "patch --local" in one.values[0])
+    words = shlex.split(line.partition("|")[0].replace("/shadow.json", f"/{stage}.json"))
+    words = [word.replace("=deploy/", f"={ROOT}/deploy/") for word in words]
+    done = processes.run(*words, cwd=tmp_path, check=True)
+    STAGES[stage](yaml.safe_load(done.stdout))
+
+
+def test_it_is_taken_out_by_the_same_patch() -> None:
+    (line,) = (one.values[0] for one in LINES if one.values[0].startswith("kubectl patch deploy"))
     words = shlex.split(line)
-    assert words[2:4] == ["deployment", "kimi"]
-    done = processes.run(
-        *words[:2], "--local", "-f", "kimi.yaml", *words[4:], "-o", "yaml", cwd=tmp_path, check=True
-    )
-    _is_out(yaml.safe_load(done.stdout))
+    assert words[2:5] == ["deployment", "kimi", "--type=json"]
+    assert words[5:] == ["--patch-file=deploy/kubernetes/off.json"]
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
 def test_kubectl_sets_the_image(tmp_path: Path) -> None:
-    (tmp_path / "kimi.yaml").write_text(yaml.safe_dump(OBJECTS["Deployment"]))
+    old = deepcopy(OBJECTS["Deployment"])
+    old["spec"]["template"]["spec"]["containers"][0]["image"] += "-old"
+    (tmp_path / "kimi.yaml").write_text(yaml.safe_dump(old))
     (line,) = (one.values[0] for one in LINES if one.values[0].startswith("kubectl set image "))
     *words, target, image = shlex.split(line)
     assert target == "deployment/kimi"
@@ -159,11 +213,8 @@ def test_kubectl_sets_the_image(tmp_path: Path) -> None:
         *words, "--local", "-f", "kimi.yaml", image, "-o", "yaml", cwd=tmp_path, check=True
     )
     (container,) = yaml.safe_load(done.stdout)["spec"]["template"]["spec"]["containers"]
-    assert container["image"] == image.partition("=")[2]
-    assert (
-        container["image"]
-        != OBJECTS["Deployment"]["spec"]["template"]["spec"]["containers"][0]["image"]
-    )
+    (shown,) = OBJECTS["Deployment"]["spec"]["template"]["spec"]["containers"]
+    assert container["image"] == image.partition("=")[2] == shown["image"]
 
 
 def test_compose_takes_plugin_and_parser_out() -> None:
