@@ -69,6 +69,12 @@ def run(processor: EnforcerLogitsProcessor, count: int = SLOTS) -> list[set[int]
     return legal_rows(processor.apply(torch.zeros(count, MODEL_SIZE)))
 
 
+@pytest.fixture(autouse=True)
+def _begun() -> None:
+    """Have the line logged that a process logs once."""
+    v1()
+
+
 def test_a_marker_cannot_be_spelled_for_vllms_parser_to_find() -> None:
     """It reads the reply's text, in which a control token and its name look alike."""
     marker = "<|tool_calls_section_begin|>"
