@@ -62,9 +62,7 @@ def test_a_spec_that_refers_to_no_document_is_the_same_object() -> None:
         ([*PARTS], WANTED, "$.response_format.json_schema.schema"),
     ],
 )
-def test_what_documents_add_to_a_request_is_bounded(
-    uris: list[str], wanted: dict[str, Any] | None, path: str
-) -> None:
+def test_documents_are_bounded(uris: list[str], wanted: dict[str, Any] | None, path: str) -> None:
     bundle = Documents(PARTS).bundle
     spec = spec_text.read(referring(*PARTS))
     added = sum(

@@ -118,9 +118,7 @@ def test_errors_have_the_paths_of_the_request(tmp_path: Path, explain: Explain) 
     assert "at `$.tools[0].input_schema.properties.a.type`" in printed.out
 
 
-def test_a_request_brings_its_own_choice_and_dialog(
-    tools: list[dict[str, Any]], explain: Explain
-) -> None:
+def test_a_request_has_its_choice_and_dialog(tools: list[dict[str, Any]], explain: Explain) -> None:
     asked = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get_weather"}}]}
     request = {"tools": tools, "tool_choice": "none", "messages": [asked]}
     Path("request.json").write_text(json.dumps(request))
@@ -253,9 +251,7 @@ def test_the_servers_settings_are_taken(explain: Explain, tmp_path: Path) -> Non
         assert explain(*words, "--text", call, *chosen, "--no-closed-objects")[0] == 0
 
 
-def test_a_server_answers_and_its_scores_are_shown(
-    explain: Explain, tools: list[dict[str, Any]]
-) -> None:
+def test_the_scores_of_a_server_are_shown(explain: Explain, tools: list[dict[str, Any]]) -> None:
     vocabulary = tiny()
     from enforcer.tools.explain.trace import read_spelled
 

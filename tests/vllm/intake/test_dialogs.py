@@ -108,9 +108,7 @@ BEFORE = [says(tool("c"), role="developer"), USER]
         (ITEMS, BEFORE, ["$.previous_response_id", "$.input[2]", "$.input[3]"]),
     ],
 )
-def test_each_is_named_where_it_stands_in_the_body(
-    request_: Any, earlier: list[Any] | None, places: list[str]
-) -> None:
+def test_each_has_its_place(request_: Any, earlier: list[Any] | None, places: list[str]) -> None:
     within = dialogs.declared(request_, dialog_of(request_, earlier))
     assert [one.at.rpartition(".tools[")[0] for one in within] == places
 
@@ -124,9 +122,7 @@ def test_one_that_repeats_a_tool_of_the_requests_own_is_refused_at_its_place() -
 
 @cases.parametrized("vllm/intake/cases/dialogs.toml", "no_tools")
 @pytest.mark.parametrize(("make", "place"), [(chat, "$.messages[1]"), (responses, "$.input[1]")])
-def test_what_is_no_list_of_tools_is_refused_at_its_place(
-    make: Any, place: str, tools: str, path: str
-) -> None:
+def test_other_values_than_lists_are_refused(make: Any, place: str, tools: str, path: str) -> None:
     given = json.loads(tools.replace('"GET"', json.dumps(tool())))
     request = make(USER, {"role": "system", "content": "x", "tools": given})
     with pytest.raises(InvalidTools) as caught:
