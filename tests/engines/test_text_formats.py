@@ -71,7 +71,9 @@ def walk(
 
 
 @pytest.mark.parametrize("pattern", EXPRESSIONS["read"])
-def test_rows_are_equal(machine: ArgumentEngine, llguidance: ClientGrammars, pattern: str) -> None:
+def test_rows_are_those_of_llguidance(
+    machine: ArgumentEngine, llguidance: ClientGrammars, pattern: str
+) -> None:
     for seed in range(5):
         walk(machine, llguidance, of(pattern), seed)
 

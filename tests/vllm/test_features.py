@@ -282,14 +282,7 @@ WRONG = {"type": "function", "function": {"name": "a", "parameters": {"type": "x
         ({"vllm_xargs": {"enforcer": "off"}}, "vllm_xargs"),
         ({"vllm_xargs": {"enforcer": "relax"}}, "vllm_xargs"),
         ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tool name"),
-        (
-            {
-                "tools": [
-                    {"type": "function", "function": {"name": "a", "parameters": {"type": "x"}}}
-                ]
-            },
-            r"\$\.tools\[0\]\.function\.parameters\.type",
-        ),
+        ({"tools": [WRONG]}, r"\$\.tools\[0\]\.function\.parameters\.type"),
     ],
 )
 @pytest.mark.parametrize("stream", [False, True])

@@ -24,6 +24,7 @@ from enforcer.vllm.intake import frontend
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
 from tests.spec_cases import carried
+from tests.support.tools import tool
 from tests.vllm_servers import TINY, post, reader, serving
 
 
@@ -49,9 +50,7 @@ ALL = TOOLS | {"unique": UNIQUE, "both": BOTH}
 
 
 def _tools(*names: str) -> list[dict[str, Any]]:
-    return [
-        {"type": "function", "function": {"name": name, "parameters": ALL[name]}} for name in names
-    ]
+    return [tool(name, ALL[name]) for name in names]
 
 
 def _validated(params: SamplingParams) -> SamplingParams:

@@ -14,6 +14,7 @@ from enforcer.vocabulary import Vocabulary
 from tests.fake_server import serving
 from tests.snippets import ROOT, blocks
 from tests.support.cases import parametrized
+from tests.support.tools import tool
 from tests.tools.cli.answers import Command
 
 Explain = Callable[..., tuple[int, Any]]
@@ -205,10 +206,7 @@ def test_the_examples_of_every_dialect_are_legal(
     tmp_path: Path, explain: Explain, name: str, example: dict[str, Any]
 ) -> None:
     names = dict.fromkeys(call["name"] for call in example.get("calls", ()))
-    declared = [
-        {"type": "function", "function": {"name": each, "parameters": {"type": "object"}}}
-        for each in names
-    ]
+    declared = [tool(each, {"type": "object"}) for each in names]
     file = tmp_path / "tools.json"
     file.write_text(json.dumps({"messages": [], "tools": declared}))
     words = ("--tools", str(file), "--dialect", name, "--text", example["text"])

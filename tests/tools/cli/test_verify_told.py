@@ -16,7 +16,9 @@ from tests.support.cases import parametrized
 from tests.tools.cli.answers import USER, Command, Verify, calling, enforced
 
 
-def test_the_environment_key(verify: Verify, schemas: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_key_comes_from_the_environment(
+    verify: Verify, schemas: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "secret")
     server = verify(enforced, "--schemas", schemas)[3]
     assert {headers["Authorization"] for headers in server.headers} == {"Bearer secret"}

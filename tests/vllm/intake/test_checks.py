@@ -35,6 +35,7 @@ from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.metric_defs import CheckOutcome
 from enforcer.vllm.server import runtime
 from tests.spec_cases import settled as settle
+from tests.support.tools import tool
 
 PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 
@@ -78,10 +79,7 @@ CANNOT = Problem("$.properties.a", "pattern", "cannot")
 
 
 def spec(*schemas: dict[str, Any], wanted: dict[str, Any] | None = None) -> Spec:
-    tools = [
-        {"type": "function", "function": {"name": f"tool_{at}", "parameters": schema}}
-        for at, schema in enumerate(schemas)
-    ]
+    tools = [tool(f"tool_{at}", schema) for at, schema in enumerate(schemas)]
     return spec_text.read(spec_text.write(tools, None, True, 0, wanted))
 
 

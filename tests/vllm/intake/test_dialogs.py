@@ -108,7 +108,9 @@ BEFORE = [says(tool("c"), role="developer"), USER]
         (ITEMS, BEFORE, ["$.previous_response_id", "$.input[2]", "$.input[3]"]),
     ],
 )
-def test_each_has_its_place(request_: Any, earlier: list[Any] | None, places: list[str]) -> None:
+def test_each_is_named_where_it_stands_in_the_body(
+    request_: Any, earlier: list[Any] | None, places: list[str]
+) -> None:
     within = dialogs.declared(request_, dialog_of(request_, earlier))
     assert [one.at.rpartition(".tools[")[0] for one in within] == places
 
