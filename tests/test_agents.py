@@ -54,9 +54,7 @@ def test_an_agent_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         ("/v1/responses", "input", {"type": "function", "name": "look", "parameters": {}}),
     ],
 )
-def test_exchanges_are_noted_and_streams_relayed(
-    path: str, dialog: str, tool: dict[str, Any]
-) -> None:
+def test_exchanges_are_noted_and_relayed(path: str, dialog: str, tool: dict[str, Any]) -> None:
     body = {"model": "m", dialog: ASK, "tools": [tool], "stream": True}
     with stub.running() as (url, recorded), relaying(url) as (relay, seen):
         answer = httpx.post(f"{relay}{path}?beta=true", json=body)

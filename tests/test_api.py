@@ -254,9 +254,7 @@ def test_auto_and_null_let_the_model_choose(served: Enforcer, choice: str | None
 
 
 @pytest.mark.parametrize("choice", ["auto", "none", None])
-def test_a_turn_that_says_nothing_may_end_only_where_that_is_allowed(
-    served: Enforcer, choice: str | None
-) -> None:
+def test_an_empty_turn_may_end_only_where_allowed(served: Enforcer, choice: str | None) -> None:
     assert not STOP & legal(served.matcher([GET], choice))
     options = enforcer.Options(allow_empty_turns=True)
     allowing = enforcer.Enforcer(V, options=options)
@@ -413,9 +411,7 @@ def test_rows_of_a_grammar_that_is_in_use_and_no_longer_kept_count() -> None:
     assert rows - kept.weight > 40_000
 
 
-def test_only_what_may_take_long_is_compiled_before_the_turn(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_only_slow_schemas_are_compiled_before_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
     found = enforcer.Enforcer(V)
     compiled = []
     read = found.engine.read

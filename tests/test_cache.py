@@ -26,9 +26,7 @@ def plain(value: Any) -> Callable[..., Any]:
     st.integers(0, 20_000),
     st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9_000)), max_size=80),
 )
-def test_the_weight_is_that_of_what_is_kept_and_within_the_budget(
-    budget: int, asked: list[tuple[int, int]]
-) -> None:
+def test_the_weight_of_entries_is_within_budget(budget: int, asked: list[tuple[int, int]]) -> None:
     cache = Cache(budget)
     for key, size in asked:
         weight = size if key % 2 else key * 100
@@ -133,9 +131,7 @@ def test_what_is_wrong_with_the_key_is_told_to_everyone_who_waits() -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError("no"), EngineFailure("no"), BaseException("panic")])
-def test_what_befell_the_one_who_made_it_is_not_told_to_the_others(
-    error: BaseException | ValueError | EngineFailure,
-) -> None:
+def test_an_error_is_not_told_to_others(error: BaseException | ValueError | EngineFailure) -> None:
     assert set(_asked_by_two(Cache(10_000), error)) == {error, "value"}
 
 

@@ -75,9 +75,7 @@ def test_a_byte_order_mark_is_skipped(tmp_path: Path) -> None:
     assert documents.read(tmp_path / "f")[0].value == {}
 
 
-def test_a_byte_order_mark_is_skipped_wherever_it_comes_from(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_byte_order_mark_is_skipped_from_any_source(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("\ufeff{}"))
     assert documents.read("-") == [Document({}, "<stdin>")]
     assert documents.parse("\ufeff{}\n7", "f") == [Document({}, "f:1"), Document(7, "f:2")]

@@ -51,9 +51,7 @@ def test_the_plugin_without_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.parametrize("module", ["torch", "transformers"])
-def test_transformers_side_without_its_packages(
-    monkeypatch: pytest.MonkeyPatch, module: str
-) -> None:
+def test_transformers_without_its_packages(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, "enforcer.hf", raising=False)
     with pytest.raises(ImportError, match=rf"{module}.*'kimi-enforcer\[transformers\]'"):

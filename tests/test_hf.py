@@ -190,17 +190,13 @@ def test_a_row_that_a_stop_string_ended_goes_on_with_padding(served: Enforcer) -
 @pytest.mark.parametrize(
     "request_", [{}, {"tools": 3}, {"tools": None, "tool_choice": "required"}, {"tools": [{}]}]
 )
-def test_a_bad_request_is_refused_before_generation(
-    served: Enforcer, request_: dict[str, Any]
-) -> None:
+def test_a_bad_request_is_refused_beforehand(served: Enforcer, request_: dict[str, Any]) -> None:
     with pytest.raises(InvalidTools, match=r"at `\$\[1\]"):
         TransformersLogitsProcessor(served, [{"tools": []}, request_])
 
 
 @pytest.mark.parametrize("request_", [{"tools": [], "tool_choise": "auto"}, [], "tools", None])
-def test_a_request_of_another_form_is_refused_with_its_place_and_the_fields(
-    served: Enforcer, request_: Any
-) -> None:
+def test_a_malformed_request_is_refused_by_place_and_field(served: Enforcer, request_: Any) -> None:
     with pytest.raises(InvalidTools, match=r"\$\[1\]") as raised:
         TransformersLogitsProcessor(served, [{"tools": []}, request_])
     if isinstance(request_, dict):
@@ -239,9 +235,7 @@ def test_padding_on_the_right_is_refused_with_its_row_and_what_to_do(served: Enf
     ],
     ids=["rows", "leap", "no step", "foreign id"],
 )
-def test_a_batch_that_is_not_that_of_the_requests(
-    served: Enforcer, steps: list[list[list[int]]], words: str
-) -> None:
+def test_a_mismatched_batch(served: Enforcer, steps: list[list[list[int]]], words: str) -> None:
     processor = TransformersLogitsProcessor(served, [{"tools": None}])
     *before, last = steps
     for ids in before:
@@ -284,9 +278,7 @@ def test_a_model_of_one_id_fewer_is_refused(served: Enforcer) -> None:
 
 
 @pytest.mark.parametrize("later", [False, True])
-def test_a_row_without_a_legal_id_is_noticed(
-    served: Enforcer, *, later: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_legal_id(served: Enforcer, *, later: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """On an accelerator, at the next step: it may still be busy with the scores."""
     processor = TransformersLogitsProcessor(served, [REQUESTS[0][0]] * 2)
     ids = [write(V, HEADER + "<|tool_calls_section_begin|>")] * 2

@@ -108,9 +108,7 @@ def test_no_walk_comes_to_a_dead_end(name: str, words: list[str], pattern: str, 
 @examples(10)
 @given(more=st.integers(0, 30), seed=st.integers(0, 2**32))
 @example(more=26, seed=13602213)  # half an escape leads to the longer of two values
-def test_what_cannot_be_written_is_finished_within_a_budget_by_its_escapes(
-    name: str, more: int, seed: int
-) -> None:
+def test_unwritable_text_is_finished_in_budget_by_escapes(name: str, more: int, seed: int) -> None:
     options = enforcer.Options(preamble_ids=2, max_calls=1, finish_within_budget=True)
     e = enforcer.Enforcer(vocabulary(name, "kimi_k2"), "kimi_k2", options=options)
     word = "\U00040000é日"
@@ -217,9 +215,7 @@ def test_what_could_come_to_a_dead_end_is_no_vocabulary(tokens: list[bytes], tol
     pattern=st.sampled_from(["^[é-\U00050000a]{1,2}$", "^a?[^a-z]$", "^(n|é|\U00040000b)*$"]),
     seed=st.integers(0, 2**32),
 )
-def test_no_walk_comes_to_a_dead_end_without_escapes(
-    name: str, dialect: str, words: list[str], pattern: str, seed: int
-) -> None:
+def test_no_dead_ends(name: str, dialect: str, words: list[str], pattern: str, seed: int) -> None:
     properties = {
         "w": {"enum": words},
         "p": {"type": "string", "pattern": pattern},

@@ -16,9 +16,7 @@ from bench.neighbours.__main__ import on_device
 from bench.neighbours.device_step import DeviceWorker
 
 
-def test_ids_come_a_step_after_its_begin_and_masks_are_timed_meanwhile(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_ids_come_late_and_masks_are_timed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     came: list[Any] = []
 
     def execute(_: Any, what: Any) -> None:

@@ -78,9 +78,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
-def test_source_distribution_makes_the_same_wheel(
-    source: Path, wheel: Path, tmp_path: Path
-) -> None:
+def test_source_distribution_has_the_same_wheel(source: Path, wheel: Path, tmp_path: Path) -> None:
     options = ("--no-deps", "--no-build-isolation", "--wheel-dir", str(tmp_path))
     built = python(sys.executable, "-m", "pip", "wheel", *options, str(source), cwd=tmp_path)
     assert built.returncode == 0, built.stderr
@@ -168,9 +166,7 @@ def test_importing_the_core_loads_no_host(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("built", ["wheel", "source"])
-def test_what_is_built_works_where_nothing_else_is_installed(
-    built: str, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
+def test_builds_work_standalone(built: str, request: pytest.FixtureRequest, tmp_path: Path) -> None:
     file: Path = request.getfixturevalue(built)
     venv.create(tmp_path / "bare", with_pip=True)
     bare = str(tmp_path / "bare" / "bin" / "python")

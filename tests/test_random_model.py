@@ -155,16 +155,12 @@ def test_a_tokenizer_without_an_end_of_turn_is_refused(tmp_path: Path) -> None:
         random_model.write(tmp_path, tokens)
 
 
-def test_a_hidden_size_that_heads_do_not_divide_is_refused(
-    tmp_path: Path, tokens: Tokenizer
-) -> None:
+def test_a_hidden_size_not_divided_by_heads_is_refused(tmp_path: Path, tokens: Tokenizer) -> None:
     with pytest.raises(ValueError, match="multiple"):
         random_model.write(tmp_path, tokens, shape=random_model.Shape(hidden=100))
 
 
-def test_a_tokenizer_is_built_once_and_then_read_from_the_cache(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_tokenizer_is_built_only_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(byte_pairs, "installed", small_pairs)
     built = random_model.tokenizer(random_model.Vocabulary.INSTALLED, tmp_path)
 

@@ -63,9 +63,7 @@ def _command_lines() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("words", list(_command_lines()))
-def test_the_command_line_takes_what_the_pages_show(
-    words: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_commands_of_the_pages_are_taken(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     taken = []
 
     def take(options: object) -> int:

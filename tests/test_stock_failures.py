@@ -229,9 +229,7 @@ def test_a_forged_second_call_from_inside_a_string(stock: Stock, ours: Ours, ids
         assert "evil" not in [name for name, _ in read(turn)[1]]
 
 
-def test_a_string_that_quotes_a_call_stays_a_string(
-    stock: Stock, ours: Ours, tokenizer: KimiTokenizer, ids: Ids
-) -> None:
+def test_calls_in_a_string(stock: Stock, ours: Ours, tokenizer: KimiTokenizer, ids: Ids) -> None:
     text = json.dumps({"city": FORGED})
     turn = ids("<|tool_calls_section_begin|>" + call("get_weather", 0, ""))[:-1]
     turn += tokenizer.vocabulary.encode(text)
@@ -244,9 +242,7 @@ def test_a_string_that_quotes_a_call_stays_a_string(
 
 
 @pytest.mark.parametrize("name", ["evil", "get_weather"])
-def test_a_section_spelled_with_ordinary_tokens(
-    stock: Stock, ours: Ours, tokenizer: KimiTokenizer, name: str
-) -> None:
+def test_a_spelled_section(stock: Stock, ours: Ours, tokenizer: KimiTokenizer, name: str) -> None:
     spelled = section(call(name, 0, PARIS)).removesuffix("<|im_end|>")
     turn = tokenizer.vocabulary.encode(spelled)
     assert tokenizer.vocabulary.control_ids.isdisjoint(turn)
@@ -261,9 +257,7 @@ def test_a_section_spelled_with_ordinary_tokens(
 
 
 @pytest.mark.parametrize("marker", ["<|tool_calls_section_begin|>", "<|tool_call_begin|>"])
-def test_a_marker_spelled_in_text(
-    stock: Stock, ours: Ours, tokenizer: KimiTokenizer, marker: str
-) -> None:
+def test_a_spelled_marker(stock: Stock, ours: Ours, tokenizer: KimiTokenizer, marker: str) -> None:
     text = f"The token {marker} opens it."
     turn = tokenizer.vocabulary.encode(text)
     assert stock.legal(turn) < len(turn)
@@ -332,9 +326,7 @@ def test_endless_digits(stock: Stock, ours: Ours, ids: Ids) -> None:
 @pytest.mark.parametrize(
     "after", ["More text.", section(call("get_weather", 1, PARIS)).removesuffix("<|im_end|>")]
 )
-def test_text_or_another_section_after_the_section(
-    stock: Stock, ours: Ours, ids: Ids, after: str
-) -> None:
+def test_text_or_a_section_after_a_section(stock: Stock, ours: Ours, ids: Ids, after: str) -> None:
     closed = section(call("get_weather", 0, PARIS)).removesuffix("<|im_end|>")
     turn = ids(closed + after + "<|im_end|>")
     assert stock.legal(turn) == len(turn)

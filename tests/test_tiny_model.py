@@ -124,9 +124,7 @@ def test_template_lays_a_dialogue_out_as_kimi_does(rendered: Callable[..., str])
         ({"thinking": False}, "<think></think>"),
     ],
 )
-def test_template_opens_or_closes_thinking_on_demand(
-    rendered: Callable[..., str], options: dict[str, Any], tail: str
-) -> None:
+def test_thinking_option(rendered: Callable[..., str], options: dict[str, Any], tail: str) -> None:
     prompt = rendered([{"role": "user", "content": "Hi"}], **options)
     assert prompt.endswith("<|im_assistant|>assistant<|im_middle|>" + tail)
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 import enforcer
 from enforcer.turn.matcher import Matcher
 from tests.schema_judge import engine
+from tests.support.tools import tool
 from tests.vocabularies import legal, small
 
 V = small()
@@ -109,13 +110,10 @@ def instances(draw: st.DrawFn, schema: dict[str, Any]) -> Any:
 def requests(draw: st.DrawFn) -> dict[str, Any]:
     """Draw the tools, the choice and the history of a request."""
     names = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=3))
-    tools = [
-        {"type": "function", "function": {"name": name, "parameters": draw(OBJECTS)}}
-        for name in names
-    ]
+    tools = [tool(name, draw(OBJECTS)) for name in names]
     choices: list[Any] = ["auto", "none", None]
     if names:
-        choices += ["required", {"type": "function", "function": {"name": names[-1]}}]
+        choices += ["required", tool(names[-1])]
     asked = [{"id": "x", "function": {"name": "gone"}}] * draw(st.sampled_from([0, 1, 10]))
     return {
         "tools": tools,

@@ -141,9 +141,7 @@ def test_slow_checks_wait_for_each_other_and_others_pass_them_by(lone: Pool) -> 
     assert not lone._jobs
 
 
-def test_more_slow_checks_than_can_be_waited_for_are_told_as_busy(
-    lone: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_slow_checks_beyond_the_limit_are_busy(lone: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "_LATE", 1)
 
     async def scene() -> None:
@@ -196,9 +194,7 @@ def test_a_slow_check_gets_on_though_others_come(lone: Pool) -> None:
     asyncio.run(scene())
 
 
-def test_what_nobody_waits_for_any_more_is_not_done(
-    lone: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_abandoned_check_is_not_done(lone: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     lone._unstarted.clear()  # so that none begins: as if all workers were busy
     done: list[Any] = []
     finish = lone._finish
@@ -300,9 +296,7 @@ def test_what_forks_workers_is_started_again_where_somebody_ends_it_as_it_starts
     assert lone.check(quick()).error is None
 
 
-def test_who_asks_while_what_forks_workers_is_being_ended_is_told_to_come_again(
-    lone: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_check_during_shutdown_is_told_busy(lone: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     def ended(*_: object, **__: object) -> Forker:
         raise NoProcess("the checking process ended with status -9 before it was ready", -9)
 
@@ -323,9 +317,7 @@ def test_workers_need_no_room_on_a_disk(monkeypatch: pytest.MonkeyPatch) -> None
     assert Pool("machine", BYTES).check(quick()).error is None
 
 
-def test_a_worker_that_cannot_be_forked_costs_the_others_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_worker_that_cannot_be_forked_harms_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
     """As where a container may have no more processes."""
 
     def no_more() -> int:
@@ -399,9 +391,7 @@ def test_a_check_is_done_again_or_refused_by_what_ends_its_worker(
     assert not lone._jobs
 
 
-def test_a_slow_check_whose_worker_is_killed_is_done_again_and_refused_for_its_time(
-    lone: Pool, replaced: list[int]
-) -> None:
+def test_a_killed_slow_check_is_redone_and_refused_by_time(lone: Pool, replaced: list[int]) -> None:
 
     async def scene() -> None:
         asked = asyncio.create_task(lone.check_async(slow(400)))
@@ -449,9 +439,7 @@ def test_memory_is_bounded(worker: Any) -> None:
     assert 1 << 30 < int(line.split()[3]) < 3 << 30
 
 
-def test_a_worker_that_gets_no_time_is_waited_for_by_the_clock(
-    lone: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_starved_worker_is_timed_by_a_clock(lone: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pools, "_CLOCK", 0.2)
     killer = _Killer(monkeypatch, 1, signal.SIGSTOP)
     monkeypatch.setattr(signal, "SIGCONT", signal.SIGSTOP)
@@ -461,9 +449,7 @@ def test_a_worker_that_gets_no_time_is_waited_for_by_the_clock(
     assert lone.check(quick()).error is None
 
 
-def test_a_worker_ends_for_what_it_has_kept_not_for_what_it_was_forked_with(
-    lone: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_worker_ends_for_its_own_memory_only(lone: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     begun: list[Process] = []
 
     def fork() -> Process:
@@ -537,9 +523,7 @@ def test_every_engine_has_workers(engine: str) -> None:
     assert Pool(engine, BYTES).check(asked).error is None
 
 
-def test_handles_that_run_out_for_a_while_end_no_thread(
-    lone: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_handles_that_run_out_end_no_thread(lone: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     def none_left(*_: object) -> None:
         raise OSError(errno.EMFILE, "Too many open files")
 
@@ -560,9 +544,7 @@ def test_handles_that_run_out_for_a_while_end_no_thread(
     assert lone._forker is kept  # which others' workers end with
 
 
-def test_threads_that_run_out_for_a_while_are_told_as_busy(
-    lone: Pool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_threads_that_run_out_are_told_as_busy(lone: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
     def none_left(_: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 

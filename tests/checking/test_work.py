@@ -99,9 +99,7 @@ def markers(written: bytes) -> list[int]:
     return found
 
 
-def test_a_grammar_is_written_for_the_vocabulary_that_is_named_and_not_for_the_workers_own() -> (
-    None
-):
+def test_a_grammar_is_for_the_named_vocabulary_and_not_for_the_workers_own() -> None:
     names = [name for name in dialects.load("kimi_k3").tokens.names if name.startswith("<|")]
     schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
 
@@ -190,9 +188,7 @@ def test_a_text_is_written_without_white_space_and_closed_where_arguments_are_no
             assert all(map(matcher.accept, given)) is legal
 
 
-def test_getting_ready_tries_json_and_the_layout_whatever_the_engine_cannot_do(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_getting_ready_tries_json_and_layout_in_any_engine(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[BoundLayout | None] = []
 
     def refusing(_: ArgumentGrammar, layout: BoundLayout | None) -> None:

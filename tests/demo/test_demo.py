@@ -57,9 +57,7 @@ def test_the_enforcers_row_is_perfect_and_stock_vllm_is_not() -> None:
     ("number", "processes", "after"),
     [(signal.SIGTERM, 1, 0), (signal.SIGTERM, 1, 0.5), (signal.SIGINT, 3, 0)],
 )
-def test_an_interrupted_demo_leaves_no_process(
-    number: Signals, processes: int, after: float
-) -> None:
+def test_a_stopped_demo_leaves_no_process(number: Signals, processes: int, after: float) -> None:
     running = subprocess.Popen(DEMO, cwd=ROOT, stdout=subprocess.PIPE, text=True)
     while len(started := descendants(running.pid)) < processes:
         assert running.poll() is None

@@ -23,9 +23,7 @@ def stand_in(tmp_path: Path, *command: str) -> Server:
     return server
 
 
-def test_the_engine_is_ended_with_the_server(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_engine_ends_with_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.demo.servers._STOP_SECONDS", 0.5)
     note = tmp_path / "child"
     with stand_in(tmp_path, "-c", STUBBORN, str(note)) as server:

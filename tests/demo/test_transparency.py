@@ -46,9 +46,7 @@ def test_dialogs_that_are_rendered_otherwise_are_not_compared(call_id: str, comp
 
 
 @parametrized("demo/cases/transparency.toml", "constrained")
-def test_requests_that_vllm_constrains_by_itself_are_not_compared(
-    more: dict[str, Any], compared: int
-) -> None:
+def test_requests_constrained_by_vllm_are_not_compared(more: dict[str, Any], compared: int) -> None:
     call = ChatCall("functions.f:0", "f", "{}")
     named = more.get("tool_choice") not in (None, "auto", "none")
     ids = (S, *CALL, Z, END) if named else (TEXT, END)

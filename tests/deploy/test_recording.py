@@ -92,9 +92,7 @@ _BODIES: tuple[dict[str, object], ...] = (
 
 @pytest.mark.skipif(shutil.which("jq") is None, reason="jq is not installed")
 @pytest.mark.parametrize("body", _BODIES, ids=range(len(_BODIES)))
-def test_what_the_check_reads_is_kept_and_what_users_write_is_not(
-    body: dict[str, object], tmp_path: Path
-) -> None:
+def test_check_input_is_kept_and_user_text_is_not(body: dict[str, object], tmp_path: Path) -> None:
     (order,) = (block for block in blocks(PAGE, "sh") if "output_config" in block)
     (tmp_path / "requests.jsonl").write_text(json.dumps(body) + "\n")
     subprocess.run([shutil.which("sh"), "-c", order], cwd=tmp_path, check=True)

@@ -63,9 +63,7 @@ def test_large_schemas_are_held(engine: ArgumentEngine, vocabulary: Vocabulary, 
     assert 500_000 < compiled.weight < 40_000_000
 
 
-def test_untracked_names_neither_lose_their_values_nor_their_names(
-    engine: ArgumentEngine, vocabulary: Vocabulary
-) -> None:
+def test_untracked_names_and_values_remain(engine: ArgumentEngine, vocabulary: Vocabulary) -> None:
     names = WORDS[:200]
     kinds = ({"type": "integer"}, {"type": "string"}, {"const": None})
     properties = {name: kinds[i % 3] for i, name in enumerate(names)}
@@ -106,9 +104,7 @@ def test_a_grammar_that_no_text_fits_is_refused(engine: ArgumentEngine) -> None:
 
 
 @cases.parametrized("engines/cases/grammars.toml", "nowhere")
-def test_a_grammar_that_leads_nowhere_is_refused_with_the_text_that_does(
-    engine: ArgumentEngine, source: str, begun: str
-) -> None:
+def test_dead_ends_are_refused_with_a_text(engine: ArgumentEngine, source: str, begun: str) -> None:
     with pytest.raises(InvalidSchema, match=f"begins with {begun} can be neither") as caught:
         engine.check(ResponseFormat(FormatKind.GRAMMAR, source))
     assert caught.value.path == "$.response_format.grammar"
@@ -138,7 +134,5 @@ def test_thousands_of_choices_are_as_good_as_two(
 
 
 @pytest.mark.parametrize(("kind", "source"), [("grammar", 'start: ""'), ("choice", '["", "a"]')])
-def test_a_format_that_no_text_at_all_fits_is_none_of_these(
-    engine: ArgumentEngine, kind: str, source: str
-) -> None:
+def test_formats_without_text_are_accepting(engine: ArgumentEngine, kind: str, source: str) -> None:
     assert engine.compile(ResponseFormat(FormatKind(kind), source)).matcher().is_accepting()

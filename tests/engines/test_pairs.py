@@ -59,9 +59,7 @@ def test_whatever_is_sampled_is_valid(name: str, schema: dict[str, Any], seed: i
 @pytest.mark.parametrize("name", PAIRS)
 @examples(8)
 @given(seed=SEEDS)
-def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
-    name: str, schema: dict[str, Any], seed: int
-) -> None:
+def test_masks_match_acceptance_and_rollback(name: str, schema: dict[str, Any], seed: int) -> None:
     matcher = compiled(name, schema).matcher()
     agree_along_a_walk(matcher, V, Random(seed), lambda data: data[:1] in _ENDS)
 

@@ -167,9 +167,7 @@ def repeats_a_name(text: bytes) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 @given(data=st.data())
-def test_engines_agree_on_texts_drawn_from_any_of_their_masks(
-    case: Case, data: st.DataObject
-) -> None:
+def test_engines_agree_on_texts_drawn_from_their_masks(case: Case, data: st.DataObject) -> None:
     """Property 8: at every step of a text, the same ids are legal but for names that repeat.
 
     The machine alone lets no name of an object come twice.
@@ -267,9 +265,7 @@ def test_a_text_may_begin_another(engine: str, fields: dict[str, Any], texts: li
 
 @pytest.mark.parametrize("engine", ENGINES)
 @cases.parametrized("engines/cases/shared.toml", "values")
-def test_values_that_are_no_objects(
-    engine: str, schema: object, valid: list[str], invalid: list[str]
-) -> None:
+def test_non_objects(engine: str, schema: object, valid: list[str], invalid: list[str]) -> None:
     grammar = engine_of(engine).compile(compile_schema(schema))
     assert [text for text in valid if not reads(grammar, text)] == []
     assert [text for text in invalid if reads(grammar, text)] == []

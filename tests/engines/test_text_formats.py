@@ -112,9 +112,7 @@ def test_any_expression_has_the_same_rows(
 
 
 @pytest.mark.parametrize("pattern", EXPRESSIONS["refused"])
-def test_what_llguidance_cannot_read_is_refused_in_words(
-    machine: ArgumentEngine, pattern: str
-) -> None:
+def test_unreadable_patterns_are_refused_in_words(machine: ArgumentEngine, pattern: str) -> None:
     with pytest.raises(InvalidSchema) as caught:
         machine.check(of(pattern))
     assert caught.value.path == "$.response_format.regex"
@@ -126,9 +124,7 @@ def test_what_llguidance_cannot_read_is_refused_in_words(
     ("pattern", "reason"),
     [("(?R).", "of flags"), (r"(?-u)\w", "of flags"), (r"a{1,2000000}", "over 1000000")],
 )
-def test_what_only_llguidance_reads_is_refused_in_words(
-    machine: ArgumentEngine, pattern: str, reason: str
-) -> None:
+def test_llguidance_syntax_is_refused(machine: ArgumentEngine, pattern: str, reason: str) -> None:
     with pytest.raises(InvalidSchema, match=reason):
         machine.check(of(pattern))
 

@@ -38,9 +38,7 @@ def reply(text: str, *calls: str, content: str = "") -> ChatReply:
         ),
     ],
 )
-def test_a_spelled_marker_inside_arguments_begins_no_call(
-    text: str, calls: tuple[str, ...], expected: int
-) -> None:
+def test_a_marker_in_arguments_is_no_call(text: str, calls: tuple[str, ...], expected: int) -> None:
     assert begun(GRANITE, BYTES, reply(text, *calls)) == expected
 
 

@@ -42,9 +42,7 @@ def test_what_a_model_writes_is_legal_and_read_as_it_was_meant(name: str, style:
 
 
 @pytest.mark.parametrize(("name", "text"), EVERY)
-def test_what_stock_vllm_takes_for_right_is_legal_unless_it_is_refused(
-    name: str, text: Text
-) -> None:
+def test_text_right_for_stock_vllm_is_legal_unless_it_is_refused(name: str, text: Text) -> None:
     ids = vocabularies.ids(name, text.text)
     is_legal = ours.legal(name, ids, TOOLS) == len(ids)
     assert is_legal == (not text.refused)

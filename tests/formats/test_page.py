@@ -23,9 +23,7 @@ def test_every_dialect_has_a_row() -> None:
     assert set(FORMATS) <= set(dialects.available())
 
 
-def test_a_format_needs_nothing_but_its_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_format_needs_only_its_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As the page says under "How to add a format"."""
     source = page.PAGE.parents[1] / "grammars"
     for file in source.glob("*.toml"):

@@ -53,9 +53,7 @@ def test_nothing_is_to_be_mended(name: str, vocabulary: str, dialect: str) -> No
         ("deepseek-v3.1", "deepseek_v31", "deepseek_v31"),
     ],
 )
-def test_deepseeks_own_cannot_render_a_call_of_the_history(
-    name: str, vocabulary: str, dialect: str
-) -> None:
+def test_deepseeks_own_cannot_render_past_calls(name: str, vocabulary: str, dialect: str) -> None:
     """As its page says: they add its arguments, which vLLM has decoded, to a text."""
     ends = {"bos_token": "<｜begin▁of▁sentence｜>", "eos_token": "<｜end▁of▁sentence｜>"}
     assert [*wrong(name, vocabulary, dialect, **ends)] == ["calls in the prompt"]

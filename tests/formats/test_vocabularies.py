@@ -46,9 +46,7 @@ def test_each_id_stands_for_what_it_is_decoded_to(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 @examples(60)
 @given(data=st.data())
-def test_the_bytes_of_ids_are_joined_to_what_they_are_decoded_to(
-    name: str, data: st.DataObject
-) -> None:
+def test_the_bytes_of_ids_are_joined_to_the_decoded_text(name: str, data: st.DataObject) -> None:
     found, fast = vocabularies.named(name), vocabularies.fast(name)
     ids = data.draw(st.lists(st.integers(0, found.size - 1), max_size=12))
     ids = [found.find(WORD), *(i for i in ids if i not in found.control_ids)]
@@ -89,9 +87,7 @@ def loaded(name: str, model_type: str | None, folder: Path) -> Any:
     ("name", "model_type", "of"),
     cases.params("formats/cases/tokenizers.toml", "files, model_type, of", "classes"),
 )
-def test_the_classes_that_servers_load_are_read_alike(
-    name: str, model_type: str, of: str, tmp_path: Path
-) -> None:
+def test_server_classes_are_read_alike(name: str, model_type: str, of: str, tmp_path: Path) -> None:
     tokenizer = loaded(name, model_type, tmp_path)
     found = Vocabulary.from_transformers(tokenizer)
     # Qwen's and DeepSeek's are from another source there.

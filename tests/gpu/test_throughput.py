@@ -71,9 +71,7 @@ def test_streams_are_asked_for_with_their_ids_and_counted() -> None:
 
 
 @pytest.mark.parametrize("streamed", [False, True])
-def test_a_lost_connection_is_a_lost_request_and_named(
-    capsys: pytest.CaptureFixture[str], *, streamed: bool
-) -> None:
+def test_a_lost_connection_is_named(capsys: pytest.CaptureFixture[str], *, streamed: bool) -> None:
     url = f"http://127.0.0.1:{free_port()}"
     sent = asyncio.run(throughput.send(url, [{"n": 1}, {"n": 2}], 2, streamed=streamed))
     assert (sent.ids, sent.failed) == (0, 2)

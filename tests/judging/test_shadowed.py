@@ -18,6 +18,7 @@ from enforcer.judging.shadowed import ShadowedExchange, ShadowVerdict, tool_at
 from enforcer.request.options import Options
 from enforcer.schema.limits import Limits
 from enforcer.turn import dialects
+from tests.support.tools import tool
 from tests.vocabularies import small
 
 VOCABULARY = small()
@@ -25,10 +26,6 @@ STARTER = WorkerState(load("machine", VOCABULARY))
 CITY = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
 ODD = {"type": "object", "properties": {"a": {"pattern": "("}}}
 MODULES = ("enforcer.judging.shadowed",)
-
-
-def tool(name: str, parameters: Any) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name, "parameters": parameters}}
 
 
 def body(*tools: dict[str, Any], **more: Any) -> dict[str, Any]:

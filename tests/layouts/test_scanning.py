@@ -25,17 +25,13 @@ def end_of(scan: NestedText, symbols: bytes) -> int | None:
 
 
 @given(st.dictionaries(st.text(), any_value(3), max_size=3), st.sampled_from([None, 1]), st.text())
-def test_json_ends_with_its_outermost_bracket(
-    value: dict[str, Any], indent: int | None, behind: str
-) -> None:
+def test_json_ends_with_its_bracket(value: dict[str, Any], indent: int | None, behind: str) -> None:
     text = "\n " + json.dumps(value, indent=indent)
     assert end_of(JSON_TEXT, (text + behind).encode("utf-8", "replace")) == len(text)
 
 
 @given(st.dictionaries(st.sampled_from("abc"), any_value(3), max_size=3), st.booleans())
-def test_keyword_arguments_end_with_the_bracket_that_was_open(
-    value: dict[str, Any], indented: bool
-) -> None:
+def test_keyword_arguments_end_with_the_open_bracket(value: dict[str, Any], indented: bool) -> None:
     gap = ",\n" if indented else ","
     text = gap.join(f"{key}={each!r}" for key, each in value.items()) + ")"
     data = text.encode("utf-8", "replace")

@@ -69,9 +69,7 @@ def test_one_line_break_is_trimmed_from_each_end(text: str) -> None:
 
 @pytest.mark.parametrize("layout", ["qwen3_coder", "glm45", "minimax_m2", "kimi_k3"])
 @pytest.mark.parametrize("key", ["k" * 3_000, "a"])
-def test_what_is_held_is_looked_at_once_however_it_comes(
-    monkeypatch: pytest.MonkeyPatch, layout: str, key: str
-) -> None:
+def test_held_text_is_read_one_time(monkeypatch: pytest.MonkeyPatch, layout: str, key: str) -> None:
     """A model that loops in a key, or in a list, costs no more than its text."""
     looks = []
     find = TaggedReader._find

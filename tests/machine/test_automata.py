@@ -73,9 +73,7 @@ def _behind(language: Regex, text: str) -> Regex:
 @example((length(2, 4),), "ab")
 @example((parse("^[ab]{2,4}$"), literal("ab")), "ab")
 @settings(deadline=None)
-def test_an_automaton_tells_for_each_language_whether_a_text_is_in_it_or_leads_there(
-    tuple_: tuple[Regex, ...], text: str
-) -> None:
+def test_an_automaton_tells_each_language_of_a_text(tuple_: tuple[Regex, ...], text: str) -> None:
     found = automaton_of(tuple_)
     expected = sum(1 << k for k, each in enumerate(tuple_) if fullmatch(each, text))
     assert _accepted(found, text) == expected
@@ -100,9 +98,7 @@ _counted = st.builds(
 @example((Bounded(parse("^(aa)*$"), 3, 4, EPSILON, literal("b")),), "aaab")
 @example((Bounded(ANY, 0, 1), Bounded(ANY, 2, 2)), "a")
 @settings(deadline=None)
-def test_lengths_are_counted_for_each_language_by_itself(
-    parts: tuple[Bounded, ...], text: str
-) -> None:
+def test_lengths_are_counted_for_each_language_alone(parts: tuple[Bounded, ...], text: str) -> None:
     found = automaton_of(parts)
     whole = [
         concat(each.before, both(each.text, length(each.minimum, each.maximum)), each.behind)
@@ -197,9 +193,7 @@ def test_numbers_are_told_by_every_spelling(numbers: object) -> None:
         (both(parse("^(aa)*$"), length(21, 100)), 23, 0, 100),
     ],
 )
-def test_lengths_are_bounds_and_no_states(
-    language: Regex, states: int, minimum: int, maximum: int
-) -> None:
+def test_lengths_take_no_states(language: Regex, states: int, minimum: int, maximum: int) -> None:
     found = automaton_of((language,))
     assert found.states == states
     assert found.bounds[0][:2] == (minimum, maximum)
@@ -218,9 +212,7 @@ _SOME = both(parse("^(ab|c)*$"), length(0, 60))
         (parse("^d*$"), -1),
     ],
 )
-def test_the_greatest_length_of_alternatives_is_a_register_where_none_exceeds_it(
-    others: Regex, maximum: int
-) -> None:
+def test_the_greatest_length_of_alternatives_may_be_a_register(others: Regex, maximum: int) -> None:
     language = either(_SOME, others)
     found = automaton_of((language,))
     assert (found.bounds[0].maximum if found.bounds else -1) == maximum
@@ -244,9 +236,7 @@ def test_an_automaton_with_too_many_states_is_refused(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(("limit", "most"), [("MOST_STATES", 50), ("MOST_CELLS", 100)])
-def test_states_are_limited_and_fewer_of_many_kinds_of_characters(
-    monkeypatch: pytest.MonkeyPatch, limit: str, most: int
-) -> None:
+def test_states_are_limited(monkeypatch: pytest.MonkeyPatch, limit: str, most: int) -> None:
     monkeypatch.setattr(exploring, limit, most)
     with pytest.raises(TooLargeError, match="more than 50 states"):
         exploring.explore((parse("^x{50}$"),))

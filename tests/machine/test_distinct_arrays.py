@@ -56,9 +56,7 @@ def spelled(text: str, data: st.DataObject) -> str:
 
 
 @given(st.lists(POOL, max_size=4), st.data(), st.integers(0, 10**9))
-def test_equal_strings_are_equal_however_they_are_spelled_and_split(
-    texts: list[str], data: st.DataObject, seed: int
-) -> None:
+def test_equal_strings_in_any_spelling(texts: list[str], data: st.DataObject, seed: int) -> None:
     text = "[" + ", ".join(spelled(each, data) for each in texts) + "]"
     taken = accepts(compiled(distinct({"type": "string"})), text, Random(seed))
     assert taken == (len(set(texts)) == len(texts))
@@ -212,9 +210,7 @@ def around(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
     ),
     st.integers(0, 10**9),
 )
-def test_schemas_of_all_kinds_agree_with_a_validator(
-    schema: dict[str, Any], value: Any, seed: int
-) -> None:
+def test_schemas_agree_with_a_validator(schema: dict[str, Any], value: Any, seed: int) -> None:
     try:
         grammar = compiled(schema)
     except SchemaError:

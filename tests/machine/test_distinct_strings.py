@@ -73,9 +73,7 @@ _WORDS = ["".join(word) for n in range(1, 7) for word in product("ab", repeat=n)
 
 @pytest.mark.parametrize(("number", "words"), [(2, _WORDS), (9, [*_WORDS, "c"]), (11, _LONG_LIST)])
 @pytest.mark.parametrize("seed", range(4))
-def test_every_string_comes_once_and_then_the_array_ends(
-    number: int, words: list[str], seed: int
-) -> None:
+def test_each_string_comes_once_before_the_end(number: int, words: list[str], seed: int) -> None:
     matcher = machine.begun(_held(number), "[[" if number in NESTED else "[")
     order = sorted(words) if seed == 0 else Random(seed).sample(words, len(words))
     for at, word in enumerate(order):

@@ -35,9 +35,7 @@ SCHEMAS |= {f"strings {at}": schema for at, schema in enumerate([*STRINGS, *MORE
 @pytest.mark.slow
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 @given(seed=st.integers(0, 10**9))
-def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
-    schema: dict[str, Any], seed: int
-) -> None:
+def test_generated_values_fit_without_dead_ends(schema: dict[str, Any], seed: int) -> None:
     text = walk(compiled(schema), Random(seed))
     if text is not None:
         assert is_valid(schema, json.loads(text)), text
@@ -47,9 +45,7 @@ def test_whatever_is_generated_fits_and_no_beginning_is_a_dead_end(
 @pytest.mark.parametrize("schema", SCHEMAS.values(), ids=SCHEMAS)
 @examples(20)
 @given(seed=st.integers(0, 10**9))
-def test_the_mask_is_what_is_accepted_and_going_back_changes_nothing(
-    schema: dict[str, Any], seed: int
-) -> None:
+def test_masks_match_acceptance_and_rollback(schema: dict[str, Any], seed: int) -> None:
     # Short elements, so that some come near to being repeated.
     agree_along_a_walk(
         compiled(schema).matcher(), V, Random(seed), lambda data: set(data) & set(b'"},')
@@ -106,9 +102,7 @@ def orders(value: Any) -> Any:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", FEW)
 @given(data=st.data())
-def test_a_beginning_is_a_dead_end_exactly_if_nothing_else_begins_so(
-    name: str, data: st.DataObject
-) -> None:
+def test_a_beginning_is_a_dead_end_if_no_value_begins_so(name: str, data: st.DataObject) -> None:
     every, random = listed(name), data.draw(st.randoms(use_true_random=False))
     count = data.draw(st.sampled_from([0, 1, len(every) // 2, len(every) - 2, len(every) - 1]))
     order = random.sample(every, len(every))
@@ -142,9 +136,7 @@ def test_an_array_can_be_filled_up_and_is_full_then(name: str) -> None:
 
 
 @pytest.mark.parametrize("least", [1, 2])
-def test_elements_with_schemas_of_their_own_are_refused_where_one_may_be_the_last(
-    least: int,
-) -> None:
+def test_elements_with_own_schemas_are_refused_where_one_may_be_the_last(least: int) -> None:
     schema = distinct(False, prefixItems=[AB, {"const": "a"}], minItems=least)
     if least > 1:
         with pytest.raises(UnsupportedSchema, match="as many distinct elements"):
@@ -224,9 +216,7 @@ def spelled(value: Any, draw: Any) -> str:
     "items", [{}, {"type": ["number", "string"]}, {"type": ["object", "array", "integer"]}]
 )
 @given(data=st.data(), seed=st.integers(0, 10**9))
-def test_equal_elements_are_equal_however_they_are_spelled_and_split(
-    items: Any, data: st.DataObject, seed: int
-) -> None:
+def test_equal_elements_equal_in_any_spelling(items: Any, data: st.DataObject, seed: int) -> None:
     def draw(ways: Any) -> Any:
         return data.draw(st.sampled_from(ways))
 

@@ -175,9 +175,7 @@ def test_of_many_names_one_is_found_that_a_character_may_become() -> None:
         (r"^\d{4}-\d\d$", [f"0000-0{i}" for i in range(9)], b"0000-0\\u003"),
     ],
 )
-def test_a_character_that_has_been_begun_becomes_none_that_repeats_a_name(
-    pattern: str, taken: list[str], typed: bytes
-) -> None:
+def test_a_partial_character_repeats_no_name(pattern: str, taken: list[str], typed: bytes) -> None:
     schema = {"patternProperties": {pattern: {"type": "null"}}, "additionalProperties": False}
     text = started(compile_schema({"type": "object", **schema}, root=Root.OBJECT))
     written = json.dumps(dict.fromkeys(taken), ensure_ascii=False)[:-1].encode() + b', "' + typed

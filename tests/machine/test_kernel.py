@@ -187,9 +187,7 @@ def test_tokens_of_any_length_need_little_stack() -> None:
 
 
 @pytest.mark.parametrize("schema", [{}, _ITEM, *(schema for schema, _ in _FOLLOWED)])
-def test_tokens_that_no_trie_has_are_allowed_where_they_are_accepted(
-    schema: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_accepted_tokens_of_no_trie_are_legal(schema: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (kernel, import_module(compiled.NAME)):
         monkeypatch.setattr(module, "LONGEST", 2)
     found = grammar(schema, bound_vocabulary(small()))

@@ -52,9 +52,7 @@ def takes(grammar: CompiledGrammar, ids: list[int]) -> bool:
 
 
 @cases.parametrized("machine/cases/layout_subset.toml", "case")
-def test_what_can_stand_for_itself_has_no_escape_in_names_and_listed_strings(
-    text: str, is_plain: bool
-) -> None:
+def test_plain_characters_have_no_escape_in_names_and_strings(text: str, is_plain: bool) -> None:
     json.loads(text)
     for ids in ([ord(each) for each in text], V.encode(text)):
         assert takes(compiled(SCHEMA, JSON), ids)
@@ -77,9 +75,7 @@ def test_what_a_tokenizer_cannot_write_stays_escaped() -> None:
 
 @examples(150)
 @given(st.data(), st.integers(0, 2**32))
-def test_of_all_spellings_those_without_needless_escapes_are_left(
-    data: st.DataObject, seed: int
-) -> None:
+def test_spellings_without_needless_escapes_are_left(data: st.DataObject, seed: int) -> None:
     schema = data.draw(schemas())
     value, random = data.draw(instances(schema)), Random(seed)
     form = Form.drawn(random, numbers=False)

@@ -95,9 +95,7 @@ def test_rows_are_those_of_states_that_count(
 @pytest.mark.parametrize("name", [*FORMATS, *range(len(ODD)), None])
 @pytest.mark.parametrize("keyword", ["minLength", "maxLength"])
 @pytest.mark.parametrize("more", [{}, {"pattern": "^[a-z<\\n]*$"}, {"type": ["string", "null"]}])
-def test_a_long_length_takes_as_many_states_as_a_short_one(
-    name: str | int | None, keyword: str, more: dict[str, Any]
-) -> None:
+def test_length_costs_no_state(name: str | int | None, keyword: str, more: dict[str, Any]) -> None:
     sizes = {
         sum(each.nbytes for each in _tables(closed({"a": value}, "a"), name).arrays.values())
         for value in ({**_STRING, keyword: far, **more} for far in (30, 100_000, 10**12))
@@ -132,9 +130,7 @@ def test_behind_a_least_length_few_groups_are_looked_at() -> None:
 
 
 @pytest.mark.parametrize("count", [10, 40])
-def test_a_mask_looks_once_at_what_lengths_leave_open(
-    count: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_mask_looks_once_at_open_lengths(count: int, monkeypatch: pytest.MonkeyPatch) -> None:
     source: Any = import_module("enforcer.kernel.automata")
     asked = []
     within = source.within_bounds

@@ -148,9 +148,7 @@ _ARRAY = {"type": "array", "uniqueItems": True, "items": {"type": "string", "pat
         (_ARRAY, '["', '","'),
     ],
 )
-def test_names_of_which_there_are_so_many_alone_cost_little(
-    schema: dict[str, Any], begin: str, between: str
-) -> None:
+def test_many_names_alone_cost_little(schema: dict[str, Any], begin: str, between: str) -> None:
     """Masks took millions of units, and grew with the square of the names and more."""
     text = _written(schema, begin, *(name + between for name in _CJK))
     machine.mask(text, small())

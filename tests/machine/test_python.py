@@ -65,9 +65,7 @@ def test_rows_are_what_is_accepted_and_no_text_gets_stuck(schema: str, is_kimi: 
 
 @examples(100)
 @given(st.text(max_size=8), st.sampled_from("'\""), st.data())
-def test_every_spelling_of_a_string_is_taken_and_counted(
-    meant: str, quote: str, data: st.DataObject
-) -> None:
+def test_each_spelling_of_a_string_is_counted(meant: str, quote: str, data: st.DataObject) -> None:
     written = "".join(data.draw(st.sampled_from(_spellings(each, quote))) for each in meant)
     assert ast.literal_eval(f"{quote}{written}{quote}") == meant
     schema = {"properties": {"a": {"type": "string", "maxLength": len(meant)}}}

@@ -276,9 +276,7 @@ CASES_OF_KERNELS = [
 
 
 @pytest.mark.parametrize(("schema", "value"), CASES_OF_KERNELS)
-def test_interpreted_it_does_the_same(
-    schema: Any, value: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_interpreted_is_the_same(schema: Any, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = tables_of(compile_schema(schema, root=Root.ANY), None)
     text = json.dumps(json.loads(value))
     small = vocabularies.cut([text, value])

@@ -127,9 +127,7 @@ def test_arrays_share_no_counts() -> None:
 
 @pytest.mark.parametrize("value", [-2, 1 << 30])
 @pytest.mark.parametrize(("record", "field"), INDICES)
-def test_an_index_of_a_record_that_is_out_of_bounds_is_refused(
-    record: str, field: str, value: int
-) -> None:
+def test_a_record_with_a_wrong_index_is_refused(record: str, field: str, value: int) -> None:
     # The first node is an object with undeclared names, and one behind it an array.
     found = tables(0)
     fields = RECORDS[record].names or ()

@@ -17,9 +17,7 @@ MODULE = "enforcer/schema/algebra/arrays.py"
 
 
 @pytest.mark.parametrize("operator", [RemoveStatement, SwapBuiltin])
-def test_operators_do_what_their_examples_say(
-    operator: type[RemoveStatement | SwapBuiltin],
-) -> None:
+def test_operators_do_as_their_examples_say(operator: type[RemoveStatement | SwapBuiltin]) -> None:
     for example in operator.examples():
         changed = mutate_code(example.pre_mutation_code, operator(), 0)
         assert changed == example.post_mutation_code

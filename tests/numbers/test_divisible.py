@@ -52,9 +52,7 @@ def test_digits_in_one_run_are_a_multiple(divisor: int, places: int, text: str) 
 
 
 @given(st.sampled_from([4, 8, 16, 25, 2048, 4096]), st.integers(0, 10**13), st.integers(0, 3))
-def test_the_last_digits_tell_of_divisors_of_powers_of_ten(
-    divisor: int, number: int, zeros: int
-) -> None:
+def test_last_digits_tell_divisors_of_powers_of_ten(divisor: int, number: int, zeros: int) -> None:
     for each in (number, number * divisor):
         text = "0" * zeros + str(each)
         assert fullmatch(divisible(divisor), text) == (each % divisor == 0)

@@ -36,9 +36,7 @@ def test_what_is_no_double(value: Fraction) -> None:
 
 
 @given(st.floats(-1e15, 1e15).filter(bool), st.booleans(), st.fractions(0, 1))
-def test_what_is_beyond_a_moved_bound_is_not_read_as_the_bound(
-    bound: float, up: bool, part: Fraction
-) -> None:
+def test_values_beyond_a_moved_bound_are_not_it(bound: float, up: bool, part: Fraction) -> None:
     found, is_open = moved(Fraction(bound), is_open=True, up=up)
     assert is_open
     step = (1 if up else -1) * part
@@ -68,9 +66,7 @@ def test_a_bound_that_is_not_excluded_stays() -> None:
 
 
 @given(_large, st.booleans(), st.booleans(), st.integers(-3000, 3000))
-def test_texts_within_a_bound_as_read_are_read_as_within_the_bound(
-    bound: int, is_open: bool, up: bool, offset: int
-) -> None:
+def test_texts_in_a_bound_are_read_in_it(bound: int, is_open: bool, up: bool, offset: int) -> None:
     found, still_open = as_read(Fraction(bound), is_open=is_open, up=up)
     value = Fraction(bound + offset)
     inside = (value > found if up else value < found) or (value == found and not still_open)

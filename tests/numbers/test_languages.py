@@ -201,9 +201,7 @@ WRITTEN = [
 @pytest.mark.parametrize("sign", ["", "-"])
 @pytest.mark.parametrize("kind", ["number", "integer"])
 @pytest.mark.parametrize("bound", FAR)
-def test_bounds_where_exponents_and_doubles_end(
-    bound: str, kind: str, sign: str, keyword: str
-) -> None:
+def test_bounds_at_ends_of_exponents(bound: str, kind: str, sign: str, keyword: str) -> None:
     schema = {"type": kind, keyword: json.loads(sign + bound)}
     grammar = None
     try:
@@ -230,9 +228,7 @@ def test_bounds_where_exponents_and_doubles_end(
     st.text("0123456789", max_size=20) | st.text("09", max_size=20),
     st.booleans(),
 )
-def test_multiples_of_many_digits_are_multiples_as_doubles_too(
-    divisor: float, whole: int, behind: str, negated: bool
-) -> None:
+def test_multiples_of_many_digits(divisor: float, whole: int, behind: str, negated: bool) -> None:
     schema: dict[str, Any] = {"multipleOf": divisor}
     schema = {"type": "number", "not": schema} if negated else {"type": "number", **schema}
     text = f"{whole}.{behind}" if behind else str(whole)
@@ -241,9 +237,7 @@ def test_multiples_of_many_digits_are_multiples_as_doubles_too(
 
 
 @given(st.text("0123456789", min_size=1, max_size=9), st.integers(1, 9), st.integers(0, 99))
-def test_an_exponent_makes_up_for_all_places_of_an_integer(
-    places: str, first: int, exponent: int
-) -> None:
+def test_an_exponent_makes_up_for_all_decimals(places: str, first: int, exponent: int) -> None:
     text = f"{first}.{places}e{exponent}"
     whole = len(places) <= exponent
     assert accepts(compiled({"type": "integer"}), text) == (whole or places == "0")

@@ -58,9 +58,7 @@ def test_whole_numbers_are_multiples_however_long(divisor: int, times: int, more
     st.integers(0, 10**12),
     st.integers(0, 10**12),
 )
-def test_decimals_are_multiples_while_doubles_tell_them_apart(
-    divisor: str, times: int, other: int
-) -> None:
+def test_decimals_are_multiples_while_doubles_differ(divisor: str, times: int, other: int) -> None:
     exact = Fraction(divisor)
     places = len(divisor.split(".")[1])
     sure, plain = (multiples(exact, plain=plain, sure=True) for plain in (False, True))

@@ -40,9 +40,7 @@ def first_index(request: dict[str, Any]) -> int:
 
 @examples(150)
 @given(requests(), st.sampled_from(TAILS), SEEDS)
-def test_whatever_is_sampled_every_call_is_declared_and_valid(
-    request: dict[str, Any], tail: str | None, seed: int
-) -> None:
+def test_sampled_calls_are_valid(request: dict[str, Any], tail: str | None, seed: int) -> None:
     prompt = prompt_ids(tail)
     matcher = served().matcher(**request, prompt_ids=prompt)
     ids = walk(matcher, Random(seed))
@@ -98,9 +96,7 @@ def test_a_valid_call_in_any_form_and_split_is_accepted_and_read_back(
 
 @examples(25)
 @given(requests(), st.sampled_from(TAILS), SEEDS)
-def test_a_bit_is_set_exactly_if_accept_then_succeeds(
-    request: dict[str, Any], tail: str | None, seed: int
-) -> None:
+def test_a_mask_is_what_accept_takes(request: dict[str, Any], tail: str | None, seed: int) -> None:
     matcher = served().matcher(**request, prompt_ids=prompt_ids(tail))
     random = Random(seed)
     for at in range(60):
@@ -212,9 +208,7 @@ TestGoingBackAndForth.settings = settings(examples(25), stateful_step_count=15)
 
 @examples(50)
 @given(requests(), st.sampled_from(TAILS), SEEDS)
-def test_any_split_of_a_sampled_turn_gives_the_same(
-    request: dict[str, Any], tail: str | None, seed: int
-) -> None:
+def test_splits_of_a_turn_are_equal(request: dict[str, Any], tail: str | None, seed: int) -> None:
     prompt = prompt_ids(tail)
     random = Random(seed)
     ids = walk(served().matcher(**request, prompt_ids=prompt), random)
@@ -235,9 +229,7 @@ def test_any_split_of_a_sampled_turn_gives_the_same(
 
 @examples(60)
 @given(st.data(), st.lists(st.tuples(st.sampled_from(["get", "天气"]), OBJECTS), max_size=3))
-def test_what_is_rendered_is_parsed(
-    data: st.DataObject, wanted: list[tuple[str, dict[str, Any]]]
-) -> None:
+def test_rendering_is_parsed(data: st.DataObject, wanted: list[tuple[str, dict[str, Any]]]) -> None:
     texts = [json.dumps(data.draw(instances(schema)), ensure_ascii=False) for _, schema in wanted]
     calls = [call(name, i, "\0") for i, (name, _) in enumerate(wanted)]
     ids = write(V, "<|tool_calls_section_begin|>") if wanted else []

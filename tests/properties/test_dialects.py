@@ -95,9 +95,7 @@ def matcher_of(name: str, request: dict[str, Any]) -> Matcher:
 @pytest.mark.parametrize("name", NAMES)
 @examples(60)
 @given(request=requests(), seed=SEEDS)
-def test_whatever_is_sampled_every_call_is_declared_and_valid(
-    name: str, request: dict[str, Any], seed: int
-) -> None:
+def test_sampled_calls_are_valid(name: str, request: dict[str, Any], seed: int) -> None:
     request = written(name, request)
     matcher = matcher_of(name, request)
     ids = walk(matcher, Random(seed))
@@ -122,9 +120,7 @@ def test_whatever_is_sampled_every_call_is_declared_and_valid(
 @pytest.mark.parametrize("name", NAMES)
 @examples(8)
 @given(request=requests(), seed=SEEDS)
-def test_a_bit_is_set_exactly_if_accept_then_succeeds(
-    name: str, request: dict[str, Any], seed: int
-) -> None:
+def test_a_mask_is_what_accept_takes(name: str, request: dict[str, Any], seed: int) -> None:
     request = written(name, request)
     matcher = matcher_of(name, request)
     random = Random(seed)
@@ -152,9 +148,7 @@ def two(name: str) -> list[Enforcer]:
 @pytest.mark.parametrize("name", NAMES)
 @examples(60)
 @given(request=requests(), first=st.integers(0, 2), seed=SEEDS)
-def test_a_mask_is_the_same_whatever_is_kept_of_other_requests(
-    name: str, request: dict[str, Any], first: int, seed: int
-) -> None:
+def test_masks_ignore_caches(name: str, request: dict[str, Any], first: int, seed: int) -> None:
     request = written(name, request)
     spec = Spec(parse(**request), first)
     keeps, forgets = two(name)
@@ -226,9 +220,7 @@ CASES = [(name, at) for name in NAMES for at in range(len(dialects.load(name).ex
 @pytest.mark.parametrize(("name", "at"), CASES)
 @examples(30)
 @given(seed=SEEDS)
-def test_the_files_examples_are_accepted_and_read_in_any_split(
-    name: str, at: int, seed: int
-) -> None:
+def test_the_files_examples_are_accepted_in_any_split(name: str, at: int, seed: int) -> None:
     example = dialects.load(name).examples[at]
     found, random = vocabulary(name), Random(seed)
     ids: list[Any] = []

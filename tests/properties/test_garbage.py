@@ -91,9 +91,7 @@ def test_a_damaged_request(request: dict[str, Any]) -> None:
 
 @examples(150)
 @given(GARBAGE, GARBAGE, GARBAGE, GARBAGE, GARBAGE)
-def test_garbage_in_every_field(
-    listed: Any, choice: Any, parallel: Any, messages: Any, text_format: Any
-) -> None:
+def test_garbage(listed: Any, choice: Any, parallel: Any, messages: Any, text_format: Any) -> None:
     only_enforcer_errors(served().matcher, listed, choice, parallel, messages)
     only_enforcer_errors(tools.parse, listed, choice, parallel)
     only_enforcer_errors(history.count_calls, messages)

@@ -53,9 +53,7 @@ def compiled(name: str, schema: dict[str, Any]) -> CompiledGrammar:
 @pytest.mark.slow
 @examples(300)
 @given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
-def test_whatever_is_sampled_is_read_as_valid_arguments(
-    name: str, schema: dict[str, Any], seed: int
-) -> None:
+def test_samples_are_read_as_valid_arguments(name: str, schema: dict[str, Any], seed: int) -> None:
     ids = walk(compiled(name, schema).matcher(), Random(seed))
     assume(ids is not None)
     text = laid_out.spelled(ids)
@@ -121,9 +119,7 @@ def test_a_valid_instance_that_is_read_back_is_accepted_in_any_split(
 @pytest.mark.slow
 @examples(25)
 @given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
-def test_a_bit_is_set_exactly_if_accept_then_succeeds(
-    name: str, schema: dict[str, Any], seed: int
-) -> None:
+def test_a_mask_is_what_accept_takes(name: str, schema: dict[str, Any], seed: int) -> None:
     matcher = compiled(name, schema).matcher()
     random = Random(seed)
     for at in range(40):
@@ -155,9 +151,7 @@ def test_going_back_leads_where_the_text_was(name: str, schema: dict[str, Any], 
 
 @examples(100)
 @given(st.sampled_from(FORMATS), SCHEMAS, SEEDS)
-def test_a_scan_goes_along_with_the_masks_and_is_complete_where_they_are(
-    name: str, schema: dict[str, Any], seed: int
-) -> None:
+def test_a_scan_is_complete_where_masks_are(name: str, schema: dict[str, Any], seed: int) -> None:
     matcher, random = compiled(name, schema).matcher(), Random(seed)
     scan = bound(name).scan()
     for at in range(80):
@@ -197,9 +191,7 @@ def test_any_split_of_a_text_is_decoded_alike(name: str, schema: dict[str, Any],
        types=st.lists(st.sampled_from(
            ["null", "integer", "number", "boolean", "object", "array", "string"]),
            min_size=1, max_size=3, unique=True))  # fmt: skip
-def test_a_raw_text_is_legal_only_if_it_is_read_as_something_valid(
-    name: str, text: str, types: list[str]
-) -> None:
+def test_raw_text_is_legal_if_it_is_read_as_valid(name: str, text: str, types: list[str]) -> None:
     schema: dict[str, Any] = {"properties": {"a": {"type": types}}, "required": ["a"]}
     assume(not any(each in text for each in bound(name).avoided))
     value = laid_out.coerced(text, schema["properties"]["a"])

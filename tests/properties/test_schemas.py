@@ -203,9 +203,7 @@ def has_integer_with_point(value: Any) -> bool:
 
 @share(0.1)
 @given(st.data(), st.sampled_from([DRAFT4, DRAFT7]), SEEDS)
-def test_no_integer_in_another_form_where_only_digits_are_one(
-    data: st.DataObject, dialect: Dialect, seed: int
-) -> None:
+def test_integers_only_in_digits_if_asked(data: st.DataObject, dialect: Dialect, seed: int) -> None:
     # Draft 4 says so itself; a schema of draft 7 that is asked for it is judged as if it did.
     schema, values = schema_and_values(data, dialect, 2)
     digits = Integers.DIGITS if dialect is DRAFT7 else Integers.VALUE
@@ -281,9 +279,7 @@ def test_an_object_at_the_root_is_an_object(data: st.DataObject, seed: int) -> N
 
 @share(0.2)
 @given(st.data(), SEEDS)
-def test_whatever_is_sampled_is_valid_and_accepted_in_every_form(
-    data: st.DataObject, seed: int
-) -> None:
+def test_samples_are_valid_and_accepted_in_every_form(data: st.DataObject, seed: int) -> None:
     schema = data.draw(schemas())
     grammar = compiled_or_not(schema)
     assume(grammar is not None)

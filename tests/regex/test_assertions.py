@@ -87,9 +87,7 @@ def test_a_pattern_and_its_negation_are_disjoint(pattern: str) -> None:
 
 
 @pytest.mark.parametrize(("count", "unrolled"), [(2, True), (64, True), (65, False)])
-def test_a_few_repetitions_are_written_out(
-    count: int, unrolled: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_small_counts_unroll(count: int, unrolled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     automaton = Mock(return_value=NOTHING)
     monkeypatch.setattr(alternating_automaton, "language", automaton)
     found = parse(f"^(?:(?!gh)[gh]){{{count}}}$")  # kept by its text: no other test has it
@@ -97,9 +95,7 @@ def test_a_few_repetitions_are_written_out(
     assert fullmatch(found, "h" * count) == unrolled
 
 
-def test_an_assertion_that_takes_too_many_steps_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_assertion_that_takes_too_many_steps_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(assertions, "_STEPS", 5)
     with pytest.raises(RegexError, match="makes it too large"):
         parse("((?!a)one|two(?!b))(three|(?=c)four)")

@@ -127,9 +127,7 @@ def test_a_count_of_counts_holds_what_it_says(
     st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3) | st.none()), max_size=4),
     st.booleans(),
 )
-def test_a_union_of_counts_holds_what_any_of_them_does(
-    counts: list[tuple[int, int | None]], alone: bool
-) -> None:
+def test_a_union_of_counts_holds_each(counts: list[tuple[int, int | None]], alone: bool) -> None:
     spans = [(low, None if more is None else low + more) for low, more in counts]
     parts = [repeat(literal("ab"), low, high) for low, high in spans]
     union = either(*parts, *[literal("ab")] * alone)

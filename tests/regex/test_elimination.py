@@ -24,9 +24,7 @@ BUDGET = 400
 
 
 @given(languages, texts())
-def test_a_plain_expression_has_the_same_members_and_no_operators(
-    language: Regex, text: str
-) -> None:
+def test_a_plain_expression_has_equal_members_and_no_operators(language: Regex, text: str) -> None:
     try:
         found = plain(language, BUDGET)
     except RegexBudget:

@@ -14,9 +14,7 @@ _NEIGHBOURS = st.sampled_from(["", "a", "_", "é", "٣", "-", " ", "😀"])
 
 
 @given(st.sampled_from([r"\b", r"\B"]), _NEIGHBOURS, _NEIGHBOURS)
-def test_boundaries_are_those_of_ascii_and_of_unicode_words(
-    edge: str, before: str, after: str
-) -> None:
+def test_boundaries_are_of_ascii_and_unicode_words(edge: str, before: str, after: str) -> None:
     pattern = f"^{before}{edge}{after}$"
     text = before + after
     ecma = re.search(pattern, text, re.ASCII) is not None

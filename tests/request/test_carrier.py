@@ -76,9 +76,7 @@ def test_what_to_do_with_a_schema_travels_as_itself_or_as_its_word(each: OnUnsup
 
 
 @each_case
-def test_what_a_chat_request_does_not_carry_is_refused_at_once(
-    args: tuple[Any, ...], kwargs: dict[str, Any], path: str
-) -> None:
+def test_bad_options_are_refused(args: tuple[Any, ...], kwargs: dict[str, Any], path: str) -> None:
     with pytest.raises(InvalidTools) as caught:
         extra_body(*args, **kwargs)
     assert caught.value.path == path

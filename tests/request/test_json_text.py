@@ -39,9 +39,7 @@ def test_what_is_written_is_read_back(value: Any) -> None:
         (lambda leaf: [1, {"a": [leaf]}], 2, "$.tools[1].a"),
     ],
 )
-def test_what_is_no_json_is_named_as_deeply_as_is_asked(
-    leaf: Any, wrapped: Any, levels: int, path: str
-) -> None:
+def test_other_values_are_named_to_a_depth(leaf: Any, wrapped: Any, levels: int, path: str) -> None:
     with pytest.raises(InvalidTools) as caught:
         json_text.dump(wrapped(leaf), "$.tools", levels)
     assert caught.value.path == path

@@ -12,6 +12,7 @@ from enforcer.request.options import Options
 from enforcer.schema import Conventions, Formats, Limits
 from enforcer.schema.bundling import Documents
 from tests.spec_cases import TOOL, named
+from tests.support.tools import tool
 
 
 def test_a_wish_for_closed_objects_leaves_the_other_conventions_as_they_are() -> None:
@@ -27,12 +28,8 @@ WANTED = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"$ref":
 
 
 def referring(*uris: str, response_format: dict[str, Any] | None = None) -> str:
-    tools = [
-        {"type": "function", "function": {"name": f"f{at}", "parameters": {"$ref": uri}}}
-        for at, uri in enumerate(uris)
-    ]
-    return spec_text.write([*tools, TOOL, {"type": "function", "function": {"name": "bare"}}],
-                       "auto", None, 0, response_format)  # fmt: skip
+    tools = [tool(f"f{at}", {"$ref": uri}) for at, uri in enumerate(uris)]
+    return spec_text.write([*tools, TOOL, tool("bare")], "auto", None, 0, response_format)
 
 
 def test_documents_are_put_into_all_schemas_of_a_spec_and_travel_with_it() -> None:
@@ -62,9 +59,7 @@ def test_a_spec_that_refers_to_no_document_is_the_same_object() -> None:
         ([*PARTS], WANTED, "$.response_format.json_schema.schema"),
     ],
 )
-def test_what_documents_add_to_a_request_is_bounded(
-    uris: list[str], wanted: dict[str, Any] | None, path: str
-) -> None:
+def test_documents_are_bounded(uris: list[str], wanted: dict[str, Any] | None, path: str) -> None:
     bundle = Documents(PARTS).bundle
     spec = spec_text.read(referring(*PARTS))
     added = sum(

@@ -68,9 +68,7 @@ def test_choices(choice: Any, kind: str, names: list[str]) -> None:
 
 @pytest.mark.parametrize("choice", ["none", None])
 @pytest.mark.parametrize("listed", [None, [], ()])
-def test_without_tools_nothing_may_be_called(
-    listed: list[Any] | tuple[Any, ...] | None, choice: str | None
-) -> None:
+def test_no_tools_no_calls(listed: list[Any] | tuple[Any, ...] | None, choice: str | None) -> None:
     toolset = tools.parse(listed, choice, None)
     assert (toolset.choice, toolset.allowed) == (ToolChoice.NONE, ())
 
@@ -156,9 +154,7 @@ def test_what_is_no_choice(choice: Any, path: str) -> None:
 
 
 @pytest.mark.parametrize(("choice", "name"), [("get", "get"), ("gte", "NAME")])
-def test_a_name_in_the_place_of_a_choice_is_told_how_a_function_is_named(
-    choice: str, name: str
-) -> None:
+def test_a_name_as_a_choice_is_told_how_a_function_is_named(choice: str, name: str) -> None:
     with pytest.raises(InvalidTools) as caught:
         tools.parse([tool()], choice, None)
     assert str(caught.value).startswith(f"'{choice}' is not one of 'auto', 'none', 'required'; ")
@@ -191,9 +187,7 @@ def test_schemas_that_say_the_same(one: str, other: str, same: bool) -> None:
     assert tools.is_same(one, one)
 
 
-def test_schemas_of_another_length_are_not_read_to_be_told_apart(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_schemas_of_other_lengths_differ_without_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tools, "_canonical", None)
     large = tools.as_text({"description": "x" * 100_000}, "$")
     assert not tools.is_same(large, tools.as_text({"description": "x" * 100_001}, "$"))

@@ -12,9 +12,7 @@ SILENT = ("$", "")  # any value fits, as it says nothing
 
 
 @parametrized("tools/cases/lint.toml", "notes")
-def test_what_may_not_be_meant_is_found_where_it_stands(
-    schema: Any, found: list[list[str]]
-) -> None:
+def test_likely_mistakes_are_found_where_they_are(schema: Any, found: list[list[str]]) -> None:
     assert [[each.path, each.keyword] for each in notes(schema)] == found
 
 
@@ -49,9 +47,7 @@ def test_a_keyword_that_its_draft_lacks_is_told_with_both_drafts() -> None:
 
 
 @parametrized("tools/cases/lint.toml", "boolean_bounds")
-def test_a_boolean_bound_is_told_as_it_is_read(
-    beside: dict[str, Any], flag: bool, read: str
-) -> None:
+def test_a_boolean_bound_is_told_as_read(beside: dict[str, Any], flag: bool, read: str) -> None:
     schema = {"type": "integer", **beside, "exclusiveMaximum": flag}
     (found,) = notes(schema)
     assert read in found.reason

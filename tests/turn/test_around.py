@@ -95,9 +95,7 @@ def test_every_token_is_what_its_bytes_are_all_along_a_call(name: str) -> None:
     assert_every_token_is_its_bytes(matcher)
 
 
-def test_a_place_has_one_number_and_is_made_when_a_turn_comes_there(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_place_has_one_number_and_is_made_on_arrival(monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
     make = Around._make
 

@@ -12,9 +12,7 @@ IDS = st.lists(st.integers(0, 32 * 5 - 1), max_size=40)
 
 
 @given(IDS, IDS)
-def test_what_is_written_is_the_row_and_nothing_of_what_was_there(
-    before: list[int], ids: list[int]
-) -> None:
+def test_writing_a_row_leaves_nothing_from_before(before: list[int], ids: list[int]) -> None:
     row, other = np.zeros(5, dtype=np.int32), np.zeros(5, dtype=np.int32)
     put(row, before)
     put(other, ids)

@@ -14,9 +14,7 @@ from tests.vocabularies import feed, legal, row_of
     ("name", "text", "token", "state"),
     cases.params("turn/cases/crossing.toml", "format, text, token, state"),
 )
-def test_a_token_runs_through_every_border_that_its_bytes_cross(
-    name: str, text: str, token: str, state: str | None
-) -> None:
+def test_a_token_crosses_its_borders(name: str, text: str, token: str, state: str | None) -> None:
     matcher, find = at(name, text)
     before, token_id = row_of(matcher), find(token.encode())
     assert token_id is not None
@@ -65,9 +63,7 @@ def test_reasoning_before_a_demanded_call_is_not_counted() -> None:
     assert found.find(b"x{") not in legal(matcher)
 
 
-def test_rows_are_found_behind_a_token_and_not_at_each_byte_of_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_rows_are_found_behind_tokens_and_not_at_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each place in white space has a row of its own, which takes milliseconds to find."""
     matcher, find = at("granite_20b_fc", "Well")
     token = find(b"<function_call")

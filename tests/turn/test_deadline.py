@@ -95,9 +95,7 @@ def test_another_call_is_begun_only_if_it_fits() -> None:
 
 @pytest.mark.parametrize("parallel", [True, False])
 @cases.parametrized("turn/cases/deadline.toml", "case")
-def test_what_has_no_end_that_is_known_is_refused_at_the_start_whatever_the_prompt_has_begun(
-    begun: str, parallel: bool
-) -> None:
+def test_a_call_of_unknown_length_is_refused_whatever_is_begun(begun: str, parallel: bool) -> None:
     tools = [tool(SCHEMAS["plain"]), tool(ENDLESS, "late")]
     prompt = write(V, HEADER + begun)
     with pytest.raises(UnsupportedSchema, match="finish_within_budget") as caught:

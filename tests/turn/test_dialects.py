@@ -26,9 +26,7 @@ def _read_from(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(dialects, cached, getattr(dialects, cached).__wrapped__)
 
 
-def test_a_dialect_that_is_known_is_not_looked_for_again(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_known_dialect_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A server asks at each request, whatever has become of the package's files since it began."""
     known = dialects.load("kimi_k2")
     monkeypatch.setattr(dialects, "_folder", lambda: tmp_path / "gone")
@@ -38,9 +36,7 @@ def test_a_dialect_that_is_known_is_not_looked_for_again(
             dialects.load(unknown)  # type: ignore[arg-type]
 
 
-def test_a_parser_of_vllm_has_its_dialects_the_most_particular_first(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_vllms_parsers_sort_their_dialects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert dialects.of_parser("kimi_k2") == (KIMI,)
     assert dialects.of_parser("kimi_k2_enforced") == dialects.of_parser("") == ()
     assert "kimi_k2" in dialects.parsers()
@@ -136,9 +132,7 @@ def test_a_broken_file_is_named_with_the_place_and_the_legal_words(
         dialects.load("mini")
 
 
-def test_a_copy_that_keeps_the_name_of_its_original_is_an_error(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_copy_of_the_same_name_is_wrong(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("mini", "longcat"):
         (tmp_path / f"{name}.toml").write_text(MINIMAL)
     _read_from(tmp_path, monkeypatch)
@@ -173,9 +167,7 @@ def test_a_dialect_is_named_by_itself_or_by_a_parser_and_others_are_told_of() ->
     }
 
 
-def test_the_files_of_an_installed_package_go_before_those_of_a_checkout(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_installed_files_precede_checkouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     module = tmp_path / "enforcer" / "turn" / "dialects.py"
     monkeypatch.setattr(dialects, "__file__", str(module))
     beside = tmp_path / "grammars"

@@ -117,9 +117,7 @@ ERRORS = [
 @pytest.mark.parametrize("error", ERRORS, ids=repr)
 @pytest.mark.parametrize("where", ["fill", "accept", "is_accepting"])
 @pytest.mark.parametrize("after", [0, 3])
-def test_whatever_the_engine_raises_ends_this_turn_alone(
-    error: Any, where: str, after: int
-) -> None:
+def test_any_engine_error_ends_this_turn_alone(error: Any, where: str, after: int) -> None:
     found, other = at(OPENED, arguments=failing(after, where, error=error)), at(OPENED)
     ids = [ord(char) for char in '{"a": 1}']
     for token_id in ids[:after]:
@@ -181,9 +179,7 @@ def test_whatever_starting_raises_closes_the_gate(error: Any) -> None:
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(3)], ids=repr)
-def test_what_ends_the_process_is_no_failure_of_a_turn(
-    error: KeyboardInterrupt | SystemExit,
-) -> None:
+def test_the_end_of_a_process_fails_no_turn(error: KeyboardInterrupt | SystemExit) -> None:
     with pytest.raises(type(error)):
         legal(at(OPENED, arguments=failing(0, "fill", error=error)))
 

@@ -39,9 +39,7 @@ def walk(trie: HeaderTrie, ids: list[int]) -> HeaderNode | None:
 
 
 @given(NAMES, st.integers(0, 120), st.data())
-def test_what_may_be_read_leads_to_a_header(
-    names: tuple[str, ...], index: int, data: st.DataObject
-) -> None:
+def test_masks_lead_to_a_header(names: tuple[str, ...], index: int, data: st.DataObject) -> None:
     trie = HeaderTrie(FORM, names, (index,))
     headers = [KIMI.header_text(name, index).encode() for name in names]
     node, read = trie.root, b""
@@ -64,9 +62,7 @@ def test_what_may_be_read_leads_to_a_header(
 
 
 @given(NAMES.filter(bool), st.integers(0, 10**6), st.data())
-def test_every_split_of_a_header_is_read(
-    names: tuple[str, ...], index: int, data: st.DataObject
-) -> None:
+def test_any_header_split_is_read(names: tuple[str, ...], index: int, data: st.DataObject) -> None:
     trie = HeaderTrie(FORM, names, (index,))
     name = data.draw(st.sampled_from(names))
     node = walk(trie, data.draw(splits(V, KIMI.header_text(name, index))))

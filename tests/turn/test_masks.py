@@ -172,9 +172,7 @@ UNFITTED: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize(("said", "text_format"), FITTED)
 @pytest.mark.parametrize("choice", ["none", "auto"])
-def test_a_response_without_a_word_that_fits_its_format_ends_the_message(
-    said: str, text_format: dict[str, Any], choice: str
-) -> None:
+def test_an_empty_response_that_fits(said: str, text_format: dict[str, Any], choice: str) -> None:
     found = silent(said, text_format, choice)
     assert ways(found) == {"<|close|>"} | ({"<|open|>"} if choice == "auto" else set())
     rest = write(vocabulary("kimi_k3"), REST)
@@ -193,9 +191,7 @@ def test_a_response_without_a_word_that_fits_its_format_ends_the_message(
 
 @pytest.mark.parametrize("allow_empty_turns", [False, True])
 @pytest.mark.parametrize("text_format", UNFITTED)
-def test_a_response_without_a_word_that_fits_no_format_is_followed_by_calls(
-    text_format: dict[str, Any], allow_empty_turns: bool
-) -> None:
+def test_empty_response_before_calls(text_format: dict[str, Any], allow_empty_turns: bool) -> None:
     options = {"allow_empty_turns": allow_empty_turns}
     assert ways(silent("", text_format, "auto", **options)) == {"<|open|>"}
     assert silent("", text_format, "none", **options) is None
@@ -259,9 +255,7 @@ def test_a_text_that_was_left_for_one_that_fails_goes_back_to_where_it_stood() -
 
 
 @pytest.mark.parametrize("keys", [("x", "y"), ("y", "x")])
-def test_what_is_kept_of_one_tool_is_not_that_of_a_request_with_another_schema_of_the_next(
-    keys: tuple[str, str],
-) -> None:
+def test_masks_of_one_tool_are_not_shared_with_another_next_schema(keys: tuple[str, str]) -> None:
     """A token from the end of one header, over a whole call, into the arguments of the next."""
     long = [b"(), b(x", b"), b(x", b"(), b(y", b"), b(y"]
     parts = [b", b(x", b" b(x", b"(x", b", b(y", b" b(y", b"(y"]
@@ -309,9 +303,7 @@ def test_what_fails_at_the_start_closes_the_gate(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("name", ["pythonic", "llama3_json"])
-def test_masks_between_texts_are_kept_for_requests_with_the_same_tools(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_masks_between_texts_are_kept_by_tools(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     fresh = enforcer.Enforcer(vocabulary(name), name)
     computed: list[object] = []
     make = TokenReader.made

@@ -52,9 +52,7 @@ def test_a_call_is_enough_for_a_turn_and_so_is_what_the_prompt_has_said() -> Non
 
 
 @pytest.mark.parametrize("begun", ["", "<think>"])
-def test_text_that_a_prompt_has_begun_takes_a_few_steps(
-    begun: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_text_begun_in_a_prompt_is_fast(begun: str, monkeypatch: pytest.MonkeyPatch) -> None:
     steps: list[int] = []
     accept = Matcher.accept
 
@@ -290,9 +288,7 @@ def test_no_more_calls_than_permitted(most: int) -> None:
 @pytest.mark.parametrize(
     ("prompt", "expected"), cases.params("turn/cases/kimi_k2.toml", "prompt, legal", "prompt")
 )
-def test_the_turn_starts_where_the_prompt_leaves_it(
-    prompt: str | None, expected: list[str]
-) -> None:
+def test_the_turn_starts_where_the_prompt_ends(prompt: str | None, expected: list[str]) -> None:
     found = matcher(prompt_ids=None if prompt is None else write(V, prompt.replace("{H}", HEADER)))
     named: dict[str, set[int]] = {"TEXT": TEXT, "STOP": STOP, "BEGIN": {BEGIN}, "END": {END}}
     named |= {"CALL": {CALL}, "THINK": {known.THINK}, "THOUGHT": {known.THOUGHT}}
@@ -380,9 +376,7 @@ def test_a_narrow_mask_is_refused() -> None:
         lambda mask: setattr(mask, "data", torch.zeros_like(mask)),
     ],
 )
-def test_a_tensor_whose_memory_has_moved_is_written_where_it_is_now(
-    move: Callable[[torch.Tensor], object],
-) -> None:
+def test_a_moved_tensor_is_written_at_its_new_place(move: Callable[[torch.Tensor], object]) -> None:
     mask = torch.zeros((2, V.words), dtype=torch.int32)
     before = mask.clone()
     found = matcher()

@@ -317,9 +317,7 @@ def test_events_and_turn_say_the_same(ids: list[int]) -> None:
     st.lists(st.tuples(st.sampled_from(["get", "a/b-c.d_e", "天气"]), st.text(max_size=10))),
     st.integers(0, 10**6),
 )
-def test_what_is_written_is_read_back(
-    content: str, calls: list[tuple[str, str]], first: int
-) -> None:
+def test_written_turns_are_read(content: str, calls: list[tuple[str, str]], first: int) -> None:
     ids = V.encode(content)
     if calls:
         ids.append(V.control("<|tool_calls_section_begin|>"))

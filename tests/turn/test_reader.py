@@ -92,9 +92,7 @@ def test_a_turn_that_nobody_has_is_freed_at_once(name: str) -> None:
         gc.enable()
 
 
-def test_a_text_stands_where_it_did_if_the_rest_of_a_token_cannot_be_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_text_stays_if_the_rest_of_a_token_is_unreadable(monkeypatch: pytest.MonkeyPatch) -> None:
     matcher, find = at("pythonic", "[get(a=1")
     token, before = find(b"), get"), row_of(matcher)
     with monkeypatch.context() as patched:

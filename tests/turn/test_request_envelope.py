@@ -50,9 +50,7 @@ def spec(
     ],
 )
 @pytest.mark.parametrize("choice", ["auto", "required"])
-def test_what_a_request_allows(
-    parallel: bool, options: Options, most: int, due: Due, choice: str
-) -> None:
+def test_allowed_calls(parallel: bool, options: Options, most: int, due: Due, choice: str) -> None:
     wanted = spec_text.read(spec_text.write([TOOL], choice, parallel, 4))
     found = request_envelope.envelope(ENFORCER.table, wanted, options, None)
     assert (found.names, found.first, found.most) == (("get",), 4, most)
@@ -153,9 +151,7 @@ def test_names_that_a_format_has_no_call_for_are_refused(name: str) -> None:
 
 
 @pytest.mark.parametrize(("begun", "is_begun"), [("", False), ('{"a', True)])
-def test_a_text_that_a_prompt_has_begun_is_told_from_one_that_it_has_not(
-    begun: str, is_begun: bool
-) -> None:
+def test_a_text_begun_in_a_prompt_differs_from_a_new_one(begun: str, is_begun: bool) -> None:
     prompt = vocabularies.write(VOCABULARY, OPENING + begun)
     wanted = spec(tools=(), response_format=FORMAT)
     found = look_at_prompt(ENFORCER.table, wanted, Options(), prompt)
@@ -172,9 +168,7 @@ def test_a_text_that_a_prompt_has_begun_is_told_from_one_that_it_has_not(
         ("<tool_call>\n</tool_call>", True),
     ],
 )
-def test_behind_arguments_only_an_engine_knows_where_they_have_ended(
-    begun: str, refused: bool
-) -> None:
+def test_only_an_engine_knows_where_arguments_have_ended(begun: str, refused: bool) -> None:
     table = served("hermes").table
     prompt = [*opening("hermes"), *vocabularies.write(table.vocabulary, begun)]
     try:

@@ -116,9 +116,7 @@ def test_the_headers_of_a_kind_count_for_its_weight_wherever_they_begin() -> Non
     assert turns.table.alike.weight > header.weight / 2
 
 
-def test_headers_that_weigh_more_than_the_bound_are_not_held(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_headers_heavier_than_the_bound_are_not_held(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(position, "_MOST", 5000)
     turns = Turns()
     names = tuple(f"get_{at}" for at in range(100))

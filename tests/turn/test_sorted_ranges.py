@@ -10,9 +10,7 @@ TEXTS = st.lists(BYTES, max_size=4).map(bytes)
 
 
 @given(st.lists(TEXTS, max_size=12), TEXTS, st.data())
-def test_a_range_has_all_keys_that_begin_with_a_prefix(
-    keys: list[bytes], prefix: bytes, data: st.DataObject
-) -> None:
+def test_ranges_hold_whole_prefixes(keys: list[bytes], prefix: bytes, data: st.DataObject) -> None:
     keys.sort()
     low = data.draw(st.integers(0, len(keys)))
     high = data.draw(st.integers(low, len(keys)))

@@ -52,9 +52,7 @@ def texts(row: npt.NDArray[np.int32]) -> set[bytes]:
     ("kind", "python", "delimiter"),
     [(LayoutKind.JSON, 0, 0), (LayoutKind.PAIRS, 0, 2), (LayoutKind.PYTHON, 4, 0)],
 )
-def test_a_weight_counts_the_bytes_that_begin_or_end_something_in_the_layout(
-    kind: LayoutKind, python: int, delimiter: int
-) -> None:
+def test_a_weight_counts_bytes_of_delimiters(kind: LayoutKind, python: int, delimiter: int) -> None:
     found = weighed(kind)
     assert weights(found, [b"ab", b' "', b'"}],', END.encode()]) == [0, 1, 4, 0]
     assert weights(found, [b" \n"]) == [int(kind is LayoutKind.PAIRS)]

@@ -115,9 +115,7 @@ def test_text_that_has_a_format_is_let_through_by_its_grammar_alone(name: str, d
         (["yes"], Due.NOTHING, False),
     ],
 )
-def test_behind_a_text_it_is_known_whether_it_fitted_its_format(
-    texts: list[str], due: Due, fits: bool
-) -> None:
+def test_after_a_text_its_format_is_decided(texts: list[str], due: Due, fits: bool) -> None:
     table = served("kimi_k3").table
     text = toys.Listed(vocabulary("kimi_k3"), [text.encode() for text in texts])
     allowed = Envelope(

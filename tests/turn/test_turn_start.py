@@ -26,9 +26,7 @@ def test_the_turn_that_a_prompt_opens(prompt: str, state: str, rest: str) -> Non
     params("turn/cases/turn_start.toml", "format, dialog, opening", "ended"),
 )
 @pytest.mark.parametrize("are_tokens", [True, False], ids=["role as a token", "role as text"])
-def test_a_turn_that_has_ended_is_not_the_one_to_be_generated(
-    name: str, dialog: str, opening: str, are_tokens: bool
-) -> None:
+def test_an_ended_turn_is_not_open(name: str, dialog: str, opening: str, are_tokens: bool) -> None:
     dialect = dialects.load(name)
     every = {
         *dialect.controls,
@@ -76,9 +74,7 @@ def test_a_prompt_of_any_length_opens_the_turn_that_its_tail_does(name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["kimi_k3", "llama3_json", "granite", "hermes"])
-def test_of_a_role_no_more_is_read_than_the_assistants_has(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_roles_are_read_up_to_the_assistants(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = cases.served(name).table
     begin = cases.opening(name)[0]
     reads: list[int] = []

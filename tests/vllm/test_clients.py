@@ -142,9 +142,7 @@ def test_its_request_is_answered(tiny_server: Server, recorded: dict[str, Any]) 
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("recorded", OF_AGENTS)
-def test_an_agents_request_is_answered_as_it_streams(
-    tiny_server: Server, recorded: dict[str, Any]
-) -> None:
+def test_an_agents_request_is_answered(tiny_server: Server, recorded: dict[str, Any]) -> None:
     body = recorded["body"] | _limit(recorded, 100)
     answer = post(tiny_server, body, recorded["path"])
     assert answer.status_code == 200, answer.text
@@ -166,9 +164,7 @@ def test_a_search_for_tools_is_answered(tiny_server: Server) -> None:
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("recorded", OF_AGENTS)
-def test_a_demanded_call_of_an_agents_tools_is_valid(
-    tiny_server: Server, recorded: dict[str, Any]
-) -> None:
+def test_a_demanded_call_of_agents_is_valid(tiny_server: Server, recorded: dict[str, Any]) -> None:
     demanded = {"type": "any"} if "messages" in recorded["path"] else "required"
     body = recorded["body"] | _limit(recorded, 500) | {"stream": False, "tool_choice": demanded}
     body = {key: value for key, value in body.items() if key != "text"}  # calls, and then no answer

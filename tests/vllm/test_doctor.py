@@ -59,9 +59,7 @@ def test_a_server_with_the_logits_processor_is_well(processor_server: Server) ->
     assert len(checks) == 7
 
 
-def test_a_server_with_the_logits_processor_is_not_one_that_enforces_every_request(
-    processor_server: Server,
-) -> None:
+def test_a_logits_processor_server_does_not_enforce_every_request(processor_server: Server) -> None:
     checks = list(server.checks(Endpoint.at(processor_server.url), require_all=True))
     assert [check.name for check in checks if check.status is CheckStatus.BAD] == [
         "enforced requests"

@@ -132,9 +132,7 @@ def _call(name: str, call_id: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("role", ["system", "developer"])
-def test_tools_that_a_message_declares_are_shown_and_enforced_in_kimi_k3(
-    served: Served, role: str
-) -> None:
+def test_tools_of_messages_are_shown_and_enforced_in_kimi_k3(served: Served, role: str) -> None:
     server = _only(served, "kimi_k3")
     dialog = [
         {"role": "user", "content": "Load a tool."},

@@ -82,9 +82,7 @@ def sample(name: str, schema: dict[str, Any], random: Random) -> list[int] | Non
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [*CONVERTERS, "pythonic", "kimi_k3"])
 @given(schema=OBJECTS, seed=st.integers(0, 2**32))
-def test_vllm_reads_the_same_as_we_and_as_the_copies_in_the_tests(
-    name: str, schema: dict[str, Any], seed: int
-) -> None:
+def test_vllm_reads_like_us_and_the_copies(name: str, schema: dict[str, Any], seed: int) -> None:
     ids = sample(name, schema, Random(seed))
     assume(ids is not None)
     text = spelled(ids)

@@ -78,9 +78,7 @@ def test_requests_were_preempted(result: dict[str, Any]) -> None:
     assert result["preempted"] > 0
 
 
-def test_every_id_was_legal_where_it_was_sampled(
-    result: dict[str, Any], random_folder: Path
-) -> None:
+def test_every_id_was_legal_when_sampled(result: dict[str, Any], random_folder: Path) -> None:
     e = reader(random_folder)
     called = free = 0
     for at, (prompt, output) in enumerate(result["replies"]):

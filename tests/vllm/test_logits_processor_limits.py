@@ -43,9 +43,7 @@ def arguments(answer: dict[str, Any]) -> str:
     return str(call["function"]["arguments"])
 
 
-def test_a_prompt_that_begins_what_the_tools_do_not_allow_ends_empty(
-    processor_server: Server,
-) -> None:
+def test_a_prompt_that_begins_calls_of_other_tools_ends_empty(processor_server: Server) -> None:
     body = {"prompt": PROMPT + UNDECLARED, **spec("auto")}
     answer = post(processor_server, body, "/v1/completions")
     assert answer.status_code == 200, answer.text

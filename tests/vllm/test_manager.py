@@ -18,6 +18,7 @@ from enforcer.request import carrier
 from enforcer.vllm.config import names
 from enforcer.vllm.intake import settling
 from enforcer.vllm.server import runtime
+from tests.support.tools import tool
 from tests.vllm_managers import OPENED, enforced, ready, request
 from tests.vocabularies import write
 
@@ -28,10 +29,6 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("installed")
 
 LARGE = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(300)]}}}
-
-
-def tool(name: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name, "parameters": parameters}}
 
 
 GET = tool("get", {"type": "object"})

@@ -20,9 +20,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.vllm
 
 
-def test_no_cell_of_random_weights_has_a_finding(
-    random_server: Server, random_folder: Path
-) -> None:
+def test_no_cell_of_random_weights_has_findings(random_server: Server, random_folder: Path) -> None:
     _judge(random_server, random_folder, repeats=1)
 
 

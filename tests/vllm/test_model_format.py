@@ -38,9 +38,7 @@ def _processor(tokenizer: object) -> Any:
     return made
 
 
-def test_a_parser_of_another_format_is_refused_by_its_flag(
-    monkeypatch: pytest.MonkeyPatch, tokenizer: object
-) -> None:
+def test_a_foreign_parser_is_refused(monkeypatch: pytest.MonkeyPatch, tokenizer: object) -> None:
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k2_enforced")
     with pytest.raises(InvalidVocabulary) as refused:
         _processor(tokenizer)
@@ -109,9 +107,7 @@ PARSER = ("--tool-call-parser", "kimi_k2_enforced")
         (PARSER, f"ConfigurationError: {' '.join(PARSER)} needs --enable-auto-tool-choi"),
     ],
 )
-def test_a_real_server_ends_before_it_starts_an_engine(
-    tmp_path: Path, flags: tuple[str, ...], said: str
-) -> None:
+def test_a_real_server_ends_early(tmp_path: Path, flags: tuple[str, ...], said: str) -> None:
     log = tmp_path / "log"
     wrong = Setting("wrong", flags, "enforcer")
     with Server(TINY, wrong, log) as server, pytest.raises(ServerFailedError):

@@ -63,9 +63,7 @@ def flat(**more: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("render", "tool"), [(chat, nested), (responses, flat)], ids=["chat", "responses"]
 )
-def test_strict_of_a_tool_is_not_in_the_prompt(
-    renderer: Any, render: Any, tool: Any, strict: bool
-) -> None:
+def test_strict_is_not_in_prompts(renderer: Any, render: Any, tool: Any, strict: bool) -> None:
     with_it, request = render(renderer, USER, tools=[tool(strict=strict)])
     without, _ = render(renderer, USER, tools=[tool()])
     assert with_it == without
@@ -106,9 +104,7 @@ def test_tokenize_shows_the_ids_of_calls_that_the_model_is_shown(renderer: Any) 
 
 
 @pytest.mark.parametrize("continues", [True, False])
-def test_calls_behind_a_content_that_is_continued_are_not_counted(
-    renderer: Any, continues: bool
-) -> None:
+def test_calls_behind_continued_content_are_not_counted(renderer: Any, continues: bool) -> None:
     prompt, request = chat(
         renderer,
         *(USER, asks("look"), {"role": "tool", "tool_call_id": "call_0", "content": "21"}),

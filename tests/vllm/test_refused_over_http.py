@@ -72,9 +72,7 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
 
 @pytest.mark.parametrize("stream", [False, True])
 @pytest.mark.parametrize("kind", REFUSED)
-def test_what_is_refused_is_a_400_that_says_why(
-    tiny_server: Server, kind: str, stream: bool
-) -> None:
+def test_a_refusal_is_a_400_that_says_why(tiny_server: Server, kind: str, stream: bool) -> None:
     path, body, said = REFUSED[kind]
     answer = post(tiny_server, {"max_tokens": 8, **body, "stream": stream}, path)
     assert answer.status_code == 400, answer.text
@@ -136,9 +134,7 @@ def test_a_batch_of_dialogs_is_enforced_like_each(tiny_server: Server) -> None:
 
 
 @pytest.mark.parametrize("value", [None, {}, 5, "text"])
-def test_an_undeclared_field_takes_no_request_out_of_enforcement(
-    tiny_server: Server, value: Any
-) -> None:
+def test_an_undeclared_field_keeps_a_request_enforced(tiny_server: Server, value: Any) -> None:
     tag = {"type": "structural_tag", "format": {"type": "any_text"}}
     body = {"model": MODEL_NAME, "prompt": "Hi", "max_tokens": 8, **enforcer.extra_body([TOOL])}
     body |= dict.fromkeys(undeclared(CompletionRequest), value)

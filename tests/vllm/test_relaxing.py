@@ -24,6 +24,7 @@ from enforcer.vllm.intake import frontend
 from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.server import runtime
 from tests.spec_cases import carried
+from tests.support.tools import tool
 from tests.vllm_servers import TINY, post, reader, serving
 
 
@@ -49,9 +50,7 @@ ALL = TOOLS | {"unique": UNIQUE, "both": BOTH}
 
 
 def _tools(*names: str) -> list[dict[str, Any]]:
-    return [
-        {"type": "function", "function": {"name": name, "parameters": ALL[name]}} for name in names
-    ]
+    return [tool(name, ALL[name]) for name in names]
 
 
 def _validated(params: SamplingParams) -> SamplingParams:
@@ -89,9 +88,7 @@ def test_isolating_keeps_the_other_tools_exact(use: Any, counted: list[Any]) -> 
     ]
 
 
-def test_what_is_not_exact_is_told_once_with_its_tool_and_its_first_request(
-    monkeypatch: Any, use: Any, lines: Any
-) -> None:
+def test_inexact_schemas_are_told_once_by_request(monkeypatch: Any, use: Any, lines: Any) -> None:
     cache = Cache(1 << 20)
     monkeypatch.setattr(runtime, "kept", lambda: cache)  # where nothing is known yet
 
@@ -141,9 +138,7 @@ def test_the_doctor_tells_the_mode_and_nothing_is_counted(
 
 
 @pytest.mark.parametrize(("word", "good"), [("refuse", ["exact"]), ("relax", ["exact", "relaxed"])])
-def test_the_other_choices_refuse_what_they_always_did(
-    use: Any, counted: list[Any], word: str, good: list[str]
-) -> None:
+def test_other_choices_refuse_too(use: Any, counted: list[Any], word: str, good: list[str]) -> None:
     use(on_unsupported=word)
     for name in TOOLS:
         if name in good:

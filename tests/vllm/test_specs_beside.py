@@ -98,9 +98,7 @@ def test_arguments_are_what_the_model_wrote(server: Server, path: str) -> None:
     assert found["t"] is True
 
 
-def test_a_spec_for_the_logits_processor_is_refused_where_vllm_knows_no_xargs(
-    server: Server,
-) -> None:
+def test_a_logits_processor_spec_is_refused_where_vllm_has_no_xargs(server: Server) -> None:
     spec = enforcer.extra_body([REFERS], "required", messages=ASK, via=Route.LOGITS_PROCESSOR)
     answer = post(server, body_of(COHERE, [REFERS], "required") | spec, COHERE)
     assert answer.status_code == 400

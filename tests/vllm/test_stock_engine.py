@@ -118,18 +118,14 @@ def failed(monkeypatch: pytest.MonkeyPatch) -> list[Failure]:
         *({"logit_bias": {1: float("-inf")}}, {"stop_token_ids": [1]}),
     ],
 )
-def test_options_that_do_not_go_with_calls_end_their_request(
-    made: Any, params: dict[str, Any], failed: list[Failure]
-) -> None:
+def test_conflicting_options_fail(made: Any, params: dict[str, Any], failed: list[Failure]) -> None:
     with pytest.raises(VLLMValidationError):
         begin(made, CALL, **params)
     assert failed == [Failure.REFUSED]  # a client's doing, which alerts no operator
 
 
 @pytest.mark.parametrize("own", [{"choice": [SECTION]}, {"regex": r"<\|tool_call_end\|>"}])
-def test_a_format_that_only_spells_a_marker_is_the_clients_doing(
-    made: Any, failed: list[Failure], own: dict[str, Any]
-) -> None:
+def test_spelled_markers_are_refused(made: Any, failed: list[Failure], own: dict[str, Any]) -> None:
     tool = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
     tag = python_tag({"tools": [tool], "structured_outputs": own}, "parameter")
     assert tag is not None
@@ -199,9 +195,7 @@ def walk(grammar: Any, rng: Random, wild: int = 60, longest: int = 500) -> list[
 
 
 @pytest.mark.parametrize("case", DISTINCT, ids=range(len(DISTINCT)))
-def test_vllm_s_own_parser_reads_only_declared_and_valid_calls_from_random_turns(
-    made: Any, case: dict[str, Any]
-) -> None:
+def test_vllms_own_parser_reads_valid_calls_of_any_turn(made: Any, case: dict[str, Any]) -> None:
     body = {"parallel_tool_calls": True, **case["body"], "messages": []}
     if case["level"] != "parameter":
         body["tools"] = [

@@ -35,9 +35,7 @@ def _send(url: str, bodies: list[dict[str, Any]]) -> list[ChatReply]:
         return list(pool.map(one, bodies))
 
 
-def test_a_valid_greedy_turn_is_the_same_token_for_token(
-    free_server: Server, tiny_server: Server
-) -> None:
+def test_a_valid_greedy_turn_has_equal_tokens(free_server: Server, tiny_server: Server) -> None:
     bodies = [request.body | {"stream": False} for request in generate(150, seed=7)]
     # Stock vLLM constrains some requests by itself (a demanded call, a strict tool, one call
     # only). With "none" it constrains nothing, and the prompt is the same.

@@ -100,9 +100,7 @@ def test_a_client_of_the_rust_front_end_settles_nothing(
     assert begin(made, mine)
 
 
-def test_a_spec_of_another_release_is_refused_in_words(
-    made: Any, failed: list[tuple[Failure, str]]
-) -> None:
+def test_a_spec_of_another_release_is_told(made: Any, failed: list[tuple[Failure, str]]) -> None:
     with pytest.raises(VLLMValidationError, match="engine 'engine-of-2027', and 'machine' here"):
         begin(made, settled().replace("machine", "engine-of-2027"))
     assert [why for why, _ in failed] == [Failure.REFUSED]

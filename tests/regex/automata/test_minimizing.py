@@ -25,9 +25,7 @@ def _accepted(found: Explored, text: str) -> int:
 @example((length(0, 3), ANY), "abcd")
 @example((NOTHING,), "")
 @settings(deadline=None)
-def test_the_minimal_automaton_is_of_the_same_languages(
-    tuple_: tuple[Regex, ...], text: str
-) -> None:
+def test_the_minimal_automaton_has_the_same_languages(tuple_: tuple[Regex, ...], text: str) -> None:
     found, _, _ = minimal(explore(tuple_))
     expected = sum(1 << k for k, each in enumerate(tuple_) if fullmatch(each, text))
     assert _accepted(found, text) == expected

@@ -45,9 +45,7 @@ _maxima = st.none() | st.integers(0, 5)
 
 
 @given(_maxima, _maxima, st.integers(0, 6))
-def test_the_least_of_two_maxima_bounds_what_both_bound(
-    a: int | None, b: int | None, count: int
-) -> None:
+def test_the_least_of_two_maxima_bounds_both(a: int | None, b: int | None, count: int) -> None:
     def within(maximum: int | None) -> bool:
         return maximum is None or count <= maximum
 

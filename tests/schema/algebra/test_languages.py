@@ -10,9 +10,7 @@ from tests.languages import languages, texts
 
 
 @given(languages, languages, texts())
-def test_meeting_is_intersection_and_none_only_if_that_is_empty(
-    one: Regex, other: Regex, text: str
-) -> None:
+def test_meeting_is_intersection_or_none_if_empty(one: Regex, other: Regex, text: str) -> None:
     found = Languages(Limits()).meet_strings(one, other)
     member = fullmatch(one, text) and fullmatch(other, text)
     assert (found is not None and fullmatch(found, text)) == member

@@ -48,9 +48,7 @@ def test_a_reference_stands_for_its_target(expression: tuple[str, Any]) -> None:
 
 
 @given(expressions, expressions)
-def test_what_is_empty_has_no_member_and_what_overlaps_not_has_none_in_common(
-    one: tuple[str, Any], other: tuple[str, Any]
-) -> None:
+def test_empty_and_disjoint_share_no_members(one: tuple[str, Any], other: tuple[str, Any]) -> None:
     algebra = arena()
     a, b = build(algebra, one), build(algebra, other)
     if algebra.is_empty(a):

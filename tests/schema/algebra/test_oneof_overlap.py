@@ -67,9 +67,7 @@ _scalars = st.sampled_from(["null", "boolean", "number", "integer", "string", "a
 
 
 @given(st.lists(_scalars, min_size=1, max_size=2), st.sampled_from(["a", "b"]))
-def test_a_kind_tells_nothing_apart_where_a_value_need_be_no_object(
-    types: list[str], other: str
-) -> None:
+def test_a_kind_tells_nothing_where_a_value_is_no_object(types: list[str], other: str) -> None:
     """Two that both allow a number hold together, whatever their objects' kinds are."""
     kinds = [
         {

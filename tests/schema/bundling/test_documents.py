@@ -164,9 +164,7 @@ def pieces(schema: dict[str, Any], dialect: Dialect) -> tuple[dict[str, Any], di
     return {key: f"{BASE}root", **moved(rest, "#")}, provided
 
 
-def language(
-    schema: dict[str, Any],
-) -> type[SchemaError] | tuple[ValueId, Mapping[ValueId, Value]]:
+def language(schema: dict[str, Any]) -> type[SchemaError] | tuple[ValueId, Mapping[ValueId, Value]]:
     """Compile a schema; the kind of the refusal where it is refused."""
     try:
         grammar = compile_schema(schema)
@@ -178,9 +176,7 @@ def language(
 @pytest.mark.slow
 @settings(examples(150), suppress_health_check=list(HealthCheck))
 @given(st.data(), st.sampled_from(DIALECTS))
-def test_a_schema_in_pieces_means_what_it_does_in_one(
-    data: st.DataObject, dialect: Dialect
-) -> None:
+def test_a_schema_in_pieces_means_the_same(data: st.DataObject, dialect: Dialect) -> None:
     schema = data.draw(schemas(dialect))
     assume(isinstance(schema, dict) and dialect.definitions in schema)
     assume(dialect.number > 7 or "$ref" not in schema)  # which hides the identifier

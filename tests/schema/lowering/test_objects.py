@@ -57,9 +57,7 @@ def test_undeclared_names_are_counted_where_a_pattern_alone_allows_them() -> Non
         ({"additionalProperties": {"type": "string"}}, True),  # a later one might be a string
     ],
 )
-def test_names_are_kept_distinct_only_where_a_second_value_could_undo_the_first(
-    negated: dict[str, Any], distinct: bool
-) -> None:
+def test_names_are_distinct_only_where_it_matters(negated: dict[str, Any], distinct: bool) -> None:
     grammar = compile_schema({"type": "object", "not": negated})
     (shape,) = grammar.definitions[grammar.root].objects
     assert shape.witnesses

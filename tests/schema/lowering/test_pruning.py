@@ -68,9 +68,7 @@ def _has_member(value: Value, found: set[int]) -> bool:
 
 
 @given(_grammars)
-def test_what_is_kept_can_be_completed_and_what_can_be_is_kept(
-    definitions: dict[ValueId, Value],
-) -> None:
+def test_exactly_completable_definitions_are_kept(definitions: dict[ValueId, Value]) -> None:
     root, live = number(2), completed(definitions)
     pruned = prune(definitions, root)
     assert (pruned is not None) == (root in live)

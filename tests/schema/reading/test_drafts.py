@@ -53,9 +53,7 @@ def test_what_came_with_no_draft_is_always_read() -> None:
 
 
 @pytest.mark.parametrize("draft", Draft)
-def test_which_draft_hides_what_is_beside_a_reference_is_what_a_validator_says(
-    draft: Draft,
-) -> None:
+def test_drafts_hide_keywords_beside_a_reference_as_a_validator_does(draft: Draft) -> None:
     schema = {"$ref": "#/definitions/anything", "type": "string", "definitions": {"anything": {}}}
     assert is_hidden(schema, draft) is VALIDATORS[draft](schema).is_valid(1)
     assert not is_hidden({"type": "string"}, draft)

@@ -57,9 +57,7 @@ def test_what_is_no_schema_has_no_identifiers(draft: str | None, name: str, valu
 
 @pytest.mark.parametrize("draft", DRAFTS)
 @each_case
-def test_what_stands_where_a_schema_should_is_no_trouble_for_identifiers(
-    draft: str | None, part: dict[str, Any]
-) -> None:
+def test_identifiers_ignore_values_of_no_schema(draft: str | None, part: dict[str, Any]) -> None:
     takes_integers(of(draft, part, {"$id": "http://example.com/a", "id": "http://example.com/a"}))
 
 

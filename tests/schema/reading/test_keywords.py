@@ -94,9 +94,7 @@ def test_what_is_right_says_nothing(of: str, keyword: str, values: list[Any]) ->
 
 
 @each_case
-def test_what_is_wrong_is_named_once_its_type_is_excluded(
-    of: Any, keyword: Any, values: Any
-) -> None:
+def test_a_wrong_keyword_excludes_its_type_by_name(of: Any, keyword: Any, values: Any) -> None:
     for value in values:
         (found,) = excluded({keyword: value, "title": 3}, "null")
         assert found.keyword == keyword

@@ -90,9 +90,7 @@ DIGIT, ASCII_DIGIT = (
 
 @pytest.mark.parametrize("twice", [False, True])
 @pytest.mark.parametrize("beside", [{}, ASCII_DIGIT, {"not": ASCII_DIGIT}, {"not": DIGIT}])
-def test_a_reading_is_not_taken_for_that_of_another_pattern_which_surely_matches_the_same(
-    beside: dict[str, Any], *, twice: bool
-) -> None:
+def test_a_reading_is_not_that_of_an_equal_pattern(beside: dict[str, Any], *, twice: bool) -> None:
     for schema in (DIGIT, {"not": DIGIT}):
         within = {"not": {"not": schema}} if twice else schema
         for properties in ({"a": within, "b": beside}, {"b": beside, "a": within}):

@@ -148,9 +148,7 @@ def test_every_format_that_is_plain_compiles(engine: ArgumentEngine, name: str) 
         assert name == "regex"
 
 
-def test_a_small_schema_that_comes_with_every_turn_is_looked_at_once(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_small_schema_of_many_turns_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
     looked: list[str] = []
 
     def look(schema: str) -> int:

@@ -39,9 +39,7 @@ def test_branches_have_places_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("option", OnUnsupported)
-def test_what_is_refused_is_raised_unless_relaxed_and_what_is_malformed_always(
-    option: OnUnsupported,
-) -> None:
+def test_refusals_raise_unless_relaxed_and_malformed_schemas_always(option: OnUnsupported) -> None:
     found = reader({}, option)
     unknown = found.refuse(found.document.root, "not", "because")
     assert found.algebra.neg(unknown) == unknown

@@ -49,9 +49,7 @@ def test_all_apis_ask_the_same(tmp_path: Path, api: str, body: dict[str, Any]) -
         (RESPONSES, "$.tools[0].parameters", "$.text.format.schema"),
     ],
 )
-def test_errors_lead_to_where_it_stands(
-    tmp_path: Path, body: dict[str, Any], schema: str, text: str
-) -> None:
+def test_errors_name_places(tmp_path: Path, body: dict[str, Any], schema: str, text: str) -> None:
     found = read(tmp_path, body)
     assert found.place("$.tools[0].function.parameters") == schema
     assert found.place("$.tools[0].function.parameters.a[1]") == f"{schema}.a[1]"

@@ -91,9 +91,7 @@ def test_what_nothing_fits_cannot_be_relaxed(check: Check) -> None:
         ([chat("f", [1])], "$[0].function.parameters"),
     ],
 )
-def test_what_a_server_would_refuse_is_refused(
-    check: Check, tools: list[dict[str, Any]], path: str
-) -> None:
+def test_server_refusals_are_refused(check: Check, tools: list[dict[str, Any]], path: str) -> None:
     status, found = check(tools)
     assert status == 1
     assert found["checked"][-1]["error"] == "InvalidTools"
@@ -347,9 +345,7 @@ def test_an_optional_property_that_nothing_fits_is_noted(check: Check) -> None:
 
 
 @pytest.mark.parametrize("options", [[], ["--relax"]])
-def test_what_may_not_be_meant_is_noted_of_what_is_refused_too(
-    check: Check, options: list[str]
-) -> None:
+def test_likely_mistakes_are_noted_of_refusals_too(check: Check, options: list[str]) -> None:
     schema = {"type": "object", "properties": {"n": {"type": "float"}, "m": {"minlength": 3}}}
     status, report = check(chat("f", schema), options=options)
     assert status == 1

@@ -167,9 +167,7 @@ def test_an_integer_that_cannot_be_read_is_told_with_the_limit(run: Run, sign: s
     assert "sys." not in line
 
 
-def test_of_a_file_with_such_an_integer_no_one_says_that_it_is_not_json(
-    tmp_path: Path, command: Command
-) -> None:
+def test_such_an_integer_is_not_told_as_invalid_json(tmp_path: Path, command: Command) -> None:
     file = tmp_path / "schema.json"
     file.write_text('{\n "minimum": ' + "9" * 5_000 + "\n}")
     status, _, told = command("check", str(file))

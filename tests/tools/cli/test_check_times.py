@@ -26,9 +26,7 @@ def takes(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 @pytest.mark.parametrize("schema", [EXACT, UNIQUE])
-def test_what_a_server_has_no_time_for_is_refused_in_its_words(
-    check: Check, takes: Callable[..., None], schema: Any
-) -> None:
+def test_too_slow_checks_are_refused(check: Check, takes: Callable[..., None], schema: Any) -> None:
     takes(SECONDS + 0.5)
     status, found = check(chat("f", schema))
     assert status == 1
@@ -49,9 +47,7 @@ def test_a_format_of_text_has_no_more_time(check: Check, takes: Callable[..., No
     assert (status, len(found["checked"][0]["notes"])) == (0, 1)
 
 
-def test_what_is_slow_on_a_server_is_noted_with_its_time(
-    check: Check, takes: Callable[..., None]
-) -> None:
+def test_slow_server_work_is_noted_with_its_time(check: Check, takes: Callable[..., None]) -> None:
     takes(LOOK, LOOK + 0.5, LOOK + 0.5)
     status, found = check([chat("f"), chat("g"), chat("h", UNIQUE)])
     assert status == 1
@@ -79,9 +75,7 @@ def test_what_would_not_end_is_ended(check: Check, monkeypatch: pytest.MonkeyPat
         assert one["problems"][0]["reason"].startswith(f"{TOO_SLOW}; here it was stopped after 0.")
 
 
-def test_a_superset_that_would_not_be_found_is_none(
-    check: Check, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_superset_not_found_is_none(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     def endless(schema: Any, *, on_unsupported: OnUnsupported, **more: Any) -> Any:
         while on_unsupported is OnUnsupported.RELAX:
             pass
@@ -116,9 +110,7 @@ def test_a_request_whose_schemas_take_too_long_together_is_told(
     assert last == "3 checked: 3 exact; 3 with notes"
 
 
-def test_what_a_server_does_not_check_at_once_is_not_added_up(
-    check: Check, takes: Callable[..., None]
-) -> None:
+def test_separate_server_checks_are_not_added_up(check: Check, takes: Callable[..., None]) -> None:
     tools = [chat(name, {"type": "object", "title": name}) for name in "fg"]
     tools[1]["function"]["parameters"]["minProperties"] = 1
     takes(1.5, 1.5)

@@ -65,9 +65,7 @@ def test_what_is_not_enforced_is_said_last(doctor: Doctor) -> None:
 
 
 @pytest.mark.slow
-def test_a_server_that_enforces_by_request_fails_where_all_requests_are_meant(
-    doctor: Doctor,
-) -> None:
+def test_a_server_that_enforces_by_request_fails_where_all_are_meant(doctor: Doctor) -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" not in body or "structured_outputs" not in body:
             return reply(body, content="Here.")
@@ -213,9 +211,7 @@ def test_a_server_of_another_format_is_judged_by_its_own(doctor: Doctor) -> None
 
 
 @parametrized("tools/cli/cases/doctor.toml", "urls")
-def test_a_wrong_url_is_told_before_anything_is_checked(
-    url: str, said: str, doctor: Doctor
-) -> None:
+def test_a_wrong_url_is_told_before_all_checks(url: str, said: str, doctor: Doctor) -> None:
     status, out, err = doctor("--url", url)
     assert (status, out) == (2, "")
     assert said in err

@@ -44,9 +44,7 @@ def test_every_option_is_on_the_page_and_no_other_in_its_tables(command: str) ->
     assert set(re.findall(r"--[a-z][a-z-]*", "\n".join([*rows, *calls]))) <= known
 
 
-def test_the_example_of_check_is_what_it_prints(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_printed_example(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tools,) = re.findall(r"^```json\n(.*?)^```", SECTIONS["check"], re.DOTALL | re.MULTILINE)
     ((call, shown),) = re.findall(
         r"^```console\n\$ enforcer (.*?)\n(.*?)^```", SECTIONS["check"], re.DOTALL | re.MULTILINE

@@ -14,6 +14,7 @@ from enforcer.vocabulary import Vocabulary
 from tests.fake_server import serving
 from tests.snippets import ROOT, blocks
 from tests.support.cases import parametrized
+from tests.support.tools import tool
 from tests.tools.cli.answers import Command
 
 Explain = Callable[..., tuple[int, Any]]
@@ -118,9 +119,7 @@ def test_errors_have_the_paths_of_the_request(tmp_path: Path, explain: Explain) 
     assert "at `$.tools[0].input_schema.properties.a.type`" in printed.out
 
 
-def test_a_request_brings_its_own_choice_and_dialog(
-    tools: list[dict[str, Any]], explain: Explain
-) -> None:
+def test_a_request_has_its_choice_and_dialog(tools: list[dict[str, Any]], explain: Explain) -> None:
     asked = {"role": "assistant", "tool_calls": [{"id": "x", "function": {"name": "get_weather"}}]}
     request = {"tools": tools, "tool_choice": "none", "messages": [asked]}
     Path("request.json").write_text(json.dumps(request))
@@ -207,10 +206,7 @@ def test_the_examples_of_every_dialect_are_legal(
     tmp_path: Path, explain: Explain, name: str, example: dict[str, Any]
 ) -> None:
     names = dict.fromkeys(call["name"] for call in example.get("calls", ()))
-    declared = [
-        {"type": "function", "function": {"name": each, "parameters": {"type": "object"}}}
-        for each in names
-    ]
+    declared = [tool(each, {"type": "object"}) for each in names]
     file = tmp_path / "tools.json"
     file.write_text(json.dumps({"messages": [], "tools": declared}))
     words = ("--tools", str(file), "--dialect", name, "--text", example["text"])
@@ -253,9 +249,7 @@ def test_the_servers_settings_are_taken(explain: Explain, tmp_path: Path) -> Non
         assert explain(*words, "--text", call, *chosen, "--no-closed-objects")[0] == 0
 
 
-def test_a_server_answers_and_its_scores_are_shown(
-    explain: Explain, tools: list[dict[str, Any]]
-) -> None:
+def test_the_scores_of_a_server_are_shown(explain: Explain, tools: list[dict[str, Any]]) -> None:
     vocabulary = tiny()
     from enforcer.tools.explain.trace import read_spelled
 

@@ -39,9 +39,7 @@ def test_an_empty_path_is_not_the_current_directory() -> None:
 
 
 @parametrized("tools/cli/cases/flags.toml", "commands")
-def test_no_command_reads_the_current_directory_for_an_empty_path(
-    line: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_an_empty_path_is_no_directory(line: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         cli.main(line)
     assert ended.value.code == cli.USAGE

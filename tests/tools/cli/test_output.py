@@ -47,9 +47,7 @@ def lines_of(command: Command, *arguments: str) -> list[str]:
 
 @pytest.mark.parametrize("nasty", NASTY, ids=ascii)
 @pytest.mark.parametrize("name", ["check", "explain"])
-def test_no_name_of_a_file_reaches_the_terminal_as_it_is(
-    nasty: str, name: str, tmp_path: Path, command: Command
-) -> None:
+def test_file_names_are_escaped(nasty: str, name: str, tmp_path: Path, command: Command) -> None:
     def tool(name: str, key: str) -> dict[str, Any]:
         schema = {"type": "object", "properties": {key: {"type": "no type"}}}
         return {"name": name, "inputSchema": schema}
@@ -74,9 +72,7 @@ def test_a_newline_in_a_name_forges_no_row(tmp_path: Path, command: Command) -> 
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1"])
-def test_json_reads_as_the_same_in_any_encoding(
-    encoding: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_json_is_the_same_in_any_encoding(encoding: str, monkeypatch: pytest.MonkeyPatch) -> None:
     data = io.BytesIO()
     monkeypatch.setattr("sys.stdout", io.TextIOWrapper(data, encoding=encoding))
     output.prepare()
@@ -87,9 +83,7 @@ def test_json_reads_as_the_same_in_any_encoding(
     assert text.replace("\n", "").isprintable()
 
 
-def test_names_that_the_encoding_of_an_output_lacks_are_escaped(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_unencodable_names_are_escaped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "tools.json"
     file.write_text(json.dumps([{"name": "é😀", "inputSchema": {"type": "object"}}]))
     data = io.BytesIO()
@@ -117,9 +111,7 @@ def test_an_output_that_takes_no_more_is_told(
     assert "cannot write the output: [Errno 28]" in capsys.readouterr().err
 
 
-def test_a_standard_error_that_takes_no_more_spoils_nothing(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_closed_standard_error_spoils_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stderr", Full())
     assert cli.main(["check", "nowhere.json"]) == cli.USAGE
 

@@ -17,16 +17,13 @@ from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
 from enforcer.vocabulary import Vocabulary
 from tests.support.cases import parametrized
+from tests.support.tools import tool
 from tests.tools.cli.answers import Command
 
 Run = Callable[..., tuple[int, dict[str, Any], str]]
 
 BROKEN = {"type": "object", "properties": {"x": {"type": "float"}}}
 ODD = {"type": "array", "uniqueItems": True, "contains": {"const": 1}}
-
-
-def tool(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name, "parameters": schema}}
 
 
 TOOLS = [

@@ -44,9 +44,7 @@ def test_the_request_may_name_its_model() -> None:
 
 
 @parametrized("tools/cli/cases/scored_turn.toml", "servers")
-def test_what_a_server_does_not_do_is_told(
-    status: int | None, body: Any, listing: list[str], said: str
-) -> None:
+def test_server_gaps_are_told(status: int | None, body: Any, listing: list[str], said: str) -> None:
     def answer(asked: dict[str, Any]) -> tuple[int, Any]:
         return answers(asked) if status is None else (status, body)
 

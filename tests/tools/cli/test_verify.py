@@ -55,9 +55,7 @@ def test_a_refusal_is_a_column_of_its_own(verify: Verify, schemas: str) -> None:
     assert verify(refusing, "--schemas", schemas, "--allow-refused")[0] == 0
 
 
-def test_what_violates_what_is_refused_and_what_fails_are_told_apart(
-    verify: Verify, tmp_path: Path
-) -> None:
+def test_violations_refusals_and_failures_are_told_apart(verify: Verify, tmp_path: Path) -> None:
     def mixed(body: dict[str, Any]) -> tuple[int, Any]:
         said = body["messages"][0]["content"]
         if said in ("refused", "failed"):
@@ -114,9 +112,7 @@ def test_what_the_server_aborts_has_failed(verify: Verify, schemas: str) -> None
     assert "no request was answered: the server aborted the reply" in out
 
 
-def test_what_was_aborted_is_compared_with_nothing(
-    verify: Verify, requests: str, tmp_path: Path
-) -> None:
+def test_aborted_requests_are_not_compared(verify: Verify, requests: str, tmp_path: Path) -> None:
     def stopping(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "abort" if body["stream"] else "stop", "Hello.")
 
@@ -167,9 +163,7 @@ def test_a_run_without_calls_says_so(verify: Verify, requests: str) -> None:
     assert "no complete reply has a call, so nothing was shown of calls: send" in printed
 
 
-def test_a_run_whose_refusals_are_allowed_must_have_calls_as_well(
-    verify: Verify, requests: str
-) -> None:
+def test_a_run_with_allowed_refusals_must_have_calls_too(verify: Verify, requests: str) -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         return (400, {"error": "no"}) if body["stream"] else reply(body, "stop", content="No.")
 

@@ -10,9 +10,7 @@ from tests.fake_server import call, reply
 from tests.tools.cli.answers import TOOL, USER, Verify, calling, enforced, stopping
 
 
-def test_recorded_requests_are_replayed_and_compared(
-    verify: Verify, requests: str, tmp_path: Path
-) -> None:
+def test_recorded_requests_are_compared(verify: Verify, requests: str, tmp_path: Path) -> None:
     reference = tmp_path / "reference.jsonl"
     reference.write_text('"tool_calls"\n"stop"')
 
@@ -37,9 +35,7 @@ def test_a_report_is_a_reference(verify: Verify, requests: str, tmp_path: Path) 
     }  # fmt: skip
 
 
-def test_a_reference_that_was_interrupted_is_told(
-    verify: Verify, requests: str, tmp_path: Path
-) -> None:
+def test_an_interrupted_reference_is_told(verify: Verify, requests: str, tmp_path: Path) -> None:
     _, whole, out, _ = verify(stopping, "--requests", requests)
     assert (whole["requests"], whole["measured"]) == (2, 2)
     earlier = tmp_path / "earlier.json"
@@ -52,9 +48,7 @@ def test_a_reference_that_was_interrupted_is_told(
     assert "interrupted" not in verify(stopping, *named)[2]
 
 
-def test_a_reference_that_is_none_is_told_before_anything_is_sent(
-    verify: Verify, requests: str, tmp_path: Path
-) -> None:
+def test_an_invalid_reference_is_told_early(verify: Verify, requests: str, tmp_path: Path) -> None:
     def never(body: dict[str, Any]) -> tuple[int, Any]:
         raise AssertionError(body)
 
@@ -64,9 +58,7 @@ def test_a_reference_that_is_none_is_told_before_anything_is_sent(
     assert not server.bodies
 
 
-def test_a_reference_without_the_requests_is_told(
-    verify: Verify, requests: str, tmp_path: Path
-) -> None:
+def test_a_reference_of_no_requests_is_told(verify: Verify, requests: str, tmp_path: Path) -> None:
     _, whole, _, _ = verify(stopping, "--requests", requests)
     other = tmp_path / "other.json"
     other.write_text(json.dumps({**whole, "results": []}))
@@ -132,9 +124,7 @@ def test_of_many_records_that_are_skipped_five_are_named(verify: Verify, tmp_pat
     assert [f"{file}:{line} is no" in out for line in range(1, 8)] == [False, *[True] * 5, False]
 
 
-def test_every_line_that_is_no_json_is_named_and_the_others_are_measured(
-    verify: Verify, tmp_path: Path
-) -> None:
+def test_invalid_lines_are_named_and_the_others_measured(verify: Verify, tmp_path: Path) -> None:
     file = tmp_path / "broken.jsonl"
     body = json.dumps({"messages": [USER], "tools": [TOOL]})
     file.write_text(f'{{"input": "hi"}}\n{body}\n{{"messages\n{body}\n{{\n{body}')

@@ -144,9 +144,7 @@ def test_progress_is_shown_on_standard_error(schemas: str, command: Command) -> 
     assert "4 of 4 answered" in err
 
 
-def test_a_missing_client_is_told(
-    schemas: str, command: Command, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_no_client_is_told(schemas: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "httpx", None)
     monkeypatch.delitem(sys.modules, "enforcer.tools.verify.client", raising=False)
     monkeypatch.delattr("enforcer.tools.verify.client", raising=False)
@@ -155,9 +153,7 @@ def test_a_missing_client_is_told(
     assert "pip install '.[cli]'" in err
 
 
-def test_a_report_that_cannot_be_written_is_told_before_anything_is_sent(
-    verify: Verify, schemas: str, tmp_path: Path
-) -> None:
+def test_an_unwritable_report_is_told_at_once(verify: Verify, schemas: str, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     unwritable = str(tmp_path / "file" / "report.json")
     status, _, out, server = verify(enforced, "--schemas", schemas, "--report", unwritable)
@@ -184,9 +180,7 @@ def test_one_malformed_schema_does_not_end_a_measurement(verify: Verify, tmp_pat
     assert "the schema cannot be evaluated" in out
 
 
-def test_what_a_server_says_forges_no_line_and_is_reported_whole(
-    verify: Verify, requests: str
-) -> None:
+def test_server_messages_forge_no_line_and_are_whole(verify: Verify, requests: str) -> None:
     name = "a\x1b[2J\nforged\u202e\ud800"
 
     def calling(body: dict[str, Any]) -> tuple[int, Any]:
@@ -229,9 +223,7 @@ def test_an_option_that_cannot_be_sent_is_at_fault_and_no_server(
 
 
 @pytest.mark.parametrize("key", ["é", "secret\nkey", "secret "])
-def test_a_key_that_cannot_be_sent_is_told_and_not_shown(
-    requests: str, key: str, command: Command
-) -> None:
+def test_an_invalid_key_is_told_and_not_shown(requests: str, key: str, command: Command) -> None:
     words = ["--url", "http://127.0.0.1:9", "--requests", requests, "--key", key]
     status, _, told = command("verify", *words)
     assert status == cli.USAGE

@@ -74,16 +74,12 @@ def test_the_settings_say_whether_calls_end_in_time(given: dict[str, Any], said:
 
 
 @parametrized("tools/doctor/cases/installation.toml", "engines")
-def test_the_engine_that_is_chosen_is_checked(
-    environment: dict[str, str], names: list[str]
-) -> None:
+def test_the_chosen_engine_is_checked(environment: dict[str, str], names: list[str]) -> None:
     assert [check.name for check in installation.settings(environment)] == names
 
 
 @parametrized("tools/doctor/cases/installation.toml", "versions")
-def test_versions_of_the_chosen_engine(
-    monkeypatch: pytest.MonkeyPatch, version: str | None, status: str
-) -> None:
+def test_engine_versions(monkeypatch: pytest.MonkeyPatch, version: str | None, status: str) -> None:
     pytest.importorskip("enforcer.engines.xgrammar")  # its package asks for versions, too
     if version is None:
         monkeypatch.setitem(sys.modules, "xgrammar", None)

@@ -147,9 +147,7 @@ def test_an_unknown_dialect_is_told_with_the_variable_where_it_is_the_variable(
     assert (given or "kimi_k8") in check.found
 
 
-def test_without_transformers_a_model_is_not_well(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_needs_transformers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "transformers", None)
     [check] = model.checks(tmp_path, dialect="kimi_k2")
     assert check.status is BAD

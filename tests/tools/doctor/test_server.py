@@ -108,9 +108,7 @@ def test_the_probe_of_a_name_declared_twice_asks_for_no_call() -> None:
 @pytest.mark.parametrize(
     "refusal", [None, (400, {"error": "bad request"}), (500, {"error": "InvalidTools"})]
 )
-def test_a_server_that_does_not_refuse_is_not_enforced(
-    refusal: tuple[int, dict[str, Any]] | None,
-) -> None:
+def test_an_unrefusing_server_is_unenforced(refusal: tuple[int, dict[str, Any]] | None) -> None:
     assert statuses(answers({"twice": refusal})) == [OK, BAD]
 
 
@@ -118,9 +116,7 @@ def test_a_server_that_does_not_refuse_is_not_enforced(
 @pytest.mark.parametrize(
     ("refusals", "word", "done"), [(RELAX, "relax", "relaxed"), (ALWAYS, "isolate", "isolated")]
 )
-def test_a_server_that_lets_inexact_schemas_in_enforces_all_the_same(
-    refusals: dict[str, Any], word: str, done: str
-) -> None:
+def test_inexact_schemas_are_enforced_too(refusals: dict[str, Any], word: str, done: str) -> None:
     checks = checked(answers(refusals))
     assert [check.status for check in checks] == [OK, OK, NOTE] + [OK] * 6
     assert f"ENFORCER_ON_UNSUPPORTED={word}" in checks[2].found
@@ -251,9 +247,7 @@ def silent(name: str) -> Callable[..., Any]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "told"), [("twice", [OK, BAD]), ("pick_colour", [OK] * 3)])
-def test_what_was_found_is_told_before_the_server_falls_silent(
-    name: str, told: list[CheckStatus]
-) -> None:
+def test_findings_are_told_before_a_server_is_silent(name: str, told: list[CheckStatus]) -> None:
     with serving(silent(name)) as fake:
         checks = server.checks(Endpoint.at(fake.url, timeout=0.2))
         assert [next(checks).status for _ in told] == told
@@ -332,9 +326,7 @@ def by_request(field: str, refusals: dict[str, Any] = REFUSE) -> Callable[..., t
     ("field", "said", "number"),
     [("structured_outputs", "extra_body(…)", 8), ("vllm_xargs", "LOGITS_PROCESSOR", 7)],
 )
-def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
-    field: str, said: str, number: int
-) -> None:
+def test_a_server_that_enforces_by_request_is_partial(field: str, said: str, number: int) -> None:
     with serving(by_request(field), metrics=shown(front=1, engine=1)) as fake:
         checks = list(server.checks(Endpoint.at(fake.url)))
         carried = [field in body for body in fake.bodies[-3:]]
@@ -346,9 +338,7 @@ def test_a_server_that_enforces_by_request_is_well_but_not_all_enforced(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("field", "loaded"), [("structured_outputs", False), ("vllm_xargs", True)])
-def test_a_server_that_enforces_by_request_is_not_well_where_all_requests_are_meant(
-    field: str, loaded: bool
-) -> None:
+def test_enforcing_by_request_is_wrong_where_all_are_required(field: str, loaded: bool) -> None:
     checks = checked(by_request(field), require_all=True)
     # The others are tried all the same: it enforces what asks.
     assert [check.status for check in checks[:6]] == [OK, BAD, OK, OK, OK, OK]
@@ -377,9 +367,7 @@ def test_a_server_that_enforces_every_request_is_well_where_all_are_meant() -> N
         ((500, {"error": {"message": "broken"}}), BAD, "broken"),
     ],
 )
-def test_whether_a_request_may_switch_it_off_is_told(
-    off: Any, status: CheckStatus, said: str
-) -> None:
+def test_whether_requests_may_opt_out_is_told(off: Any, status: CheckStatus, said: str) -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "vllm_xargs" in body:
             assert body["vllm_xargs"] == {"enforcer": "off"}
@@ -400,9 +388,7 @@ REQUIRED = (400, {"error": {"message": f"{REQUIRES}, and this one brings no tool
 @pytest.mark.slow
 @pytest.mark.parametrize("require_all", [False, True])
 @pytest.mark.parametrize(("field", "number"), [("structured_outputs", 8), ("vllm_xargs", 7)])
-def test_a_server_that_refuses_what_does_not_ask_serves_nothing_unenforced(
-    field: str, number: int, require_all: bool
-) -> None:
+def test_a_server_that_refuses_enforces_all(field: str, number: int, require_all: bool) -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         return by_request(field)(body) if field in body else REQUIRED
 
@@ -442,9 +428,7 @@ def test_a_model_that_is_not_served() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("field", "status"), [("vllm_xargs", OK), ("", BAD)])
-def test_thinks_in_the_text_are_no_fault_where_vllms_own_parser_reads_it(
-    field: str, status: CheckStatus
-) -> None:
+def test_thinks_in_text_are_fine_for_vllms_own_parser(field: str, status: CheckStatus) -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" not in body:
             return reply(body, content="<think>Hm.</think>Here.")

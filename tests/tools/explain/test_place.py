@@ -39,9 +39,7 @@ def kind(value: Any, least: int) -> dict[str, Any]:
 
 
 @parametrized("tools/explain/cases/place.toml", "shapes")
-def test_shapes_that_the_complete_members_rule_out_are_left_out(
-    value: Any, other: Any, text: str
-) -> None:
+def test_shapes_ruled_out_by_members_are_left_out(value: Any, other: Any, text: str) -> None:
     schema = {"type": "object", "anyOf": [kind(value, 1), kind(other, 2)]}
     assert len(sources(schema, '{"v":')) == 2
     assert sources(schema, f'{{"kind":{text},"v":') == [("$.anyOf[1].properties.v",)]

@@ -128,9 +128,7 @@ def test_a_url_that_leads_nowhere_is_told() -> None:
         (None, "wants a key", "give it with --key or $OPENAI_API_KEY"),
     ],
 )
-def test_a_key_that_is_refused_or_lacks_is_told(
-    status: int, key: str | None, found: str, mend: str
-) -> None:
+def test_a_bad_or_missing_key_is_told(status: int, key: str | None, found: str, mend: str) -> None:
     with pytest.raises(client.Unanswered) as caught:
         models((status, {}), key)
     assert str(caught.value).endswith(f" {found} (HTTP {status}); {mend}")

@@ -43,9 +43,7 @@ REASONS = st.sampled_from(["stop", "tool_calls", "length", None])
 
 
 @given(st.lists(st.tuples(REASONS, REASONS)))
-def test_similarity_is_the_harmonic_mean_of_precision_and_recall(
-    pairs: list[tuple[str | None, str | None]],
-) -> None:
+def test_similarity_is_a_harmonic_mean(pairs: list[tuple[str | None, str | None]]) -> None:
     found = report.similarity(pairs)
     known = [(a == "tool_calls", b == "tool_calls") for a, b in pairs if a and b]
     assert found.compared == len(known)

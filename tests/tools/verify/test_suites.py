@@ -224,9 +224,7 @@ def test_nothing_but_what_is_skipped_is_told_with_the_first_few(tmp_path: Path) 
     assert ":6" not in str(caught.value)
 
 
-def test_every_line_that_cannot_be_read_is_told_where_nothing_else_can_be_sent(
-    tmp_path: Path,
-) -> None:
+def test_every_unreadable_line_is_told_where_nothing_else_can_be_sent(tmp_path: Path) -> None:
     file = write(tmp_path / "r.jsonl", RESPONSES, MESSAGES)
     file.write_text(file.read_text() + "\n{\n[")
     with pytest.raises(ConfigurationError, match=r":3 is not JSON.*:4 is not JSON.*:1 is no chat"):

@@ -116,9 +116,7 @@ def _choices(name: str) -> set[str]:
 
 
 @pytest.mark.parametrize(("name", "default", "values", "said"), _DESCRIBED, ids=lambda x: x[:30])
-def test_the_page_has_the_default_and_the_other_values(
-    name: str, default: str, values: str, said: str
-) -> None:
+def test_the_page_has_all_the_values(name: str, default: str, values: str, said: str) -> None:
     own = settings.VARIABLES[name].metadata
     assert default == (f"`{own['default']}`" if own["default"] else "empty")
     others = re.findall(r"`([^`]+)`", values)

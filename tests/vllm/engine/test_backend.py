@@ -59,9 +59,7 @@ def test_a_turn_whose_gate_was_closed_ends_with_an_error(grammar: EnforcedGramma
     assert grammar.matcher.accepted == len(OPENED)
 
 
-def test_a_turn_that_fails_as_its_arguments_begin_is_unchanged_by_the_ids_that_began_them(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_turn_that_fails_in_first_arguments_is_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metrics, "failed", failed := Mock())
     matcher = enforcer.Enforcer(V).matcher(TOOLS)
     matcher._transitions._arguments = Mock(side_effect=EnforcerError("a limit of the engine"))

@@ -138,9 +138,7 @@ def test_where_no_more_threads_can_be_started_those_that_are_there_do_it(
     assert [one.result(30) for one in made] == list("01234")
 
 
-def test_threads_let_go_of_the_interpreter_sooner_while_any_is_at_work(
-    executor: CompileExecutor,
-) -> None:
+def test_threads_switch_sooner_while_any_is_at_work(executor: CompileExecutor) -> None:
     usual = sys.getswitchinterval()
     begun, go_on = threading.Event(), threading.Event()
 

@@ -66,9 +66,7 @@ def test_beam_search_is_refused_where_the_request_says_it() -> None:
         ("min_tokens", 3, False),
     ],
 )
-def test_an_option_that_takes_ids_away_is_refused_by_its_name(
-    option: str, value: object, without_tools: bool
-) -> None:
+def test_options_that_ban_ids_are_refused(option: str, value: object, without_tools: bool) -> None:
     params = SimpleNamespace(**{option: value})
     with pytest.raises(VLLMValidationError, match=option) as refused:
         sampling_options.reject_forcing(params, _spec([TOOL]))
@@ -80,9 +78,7 @@ def test_an_option_that_takes_ids_away_is_refused_by_its_name(
         sampling_options.reject_forcing(params, _spec([]))
 
 
-def test_of_thousands_of_schemas_that_are_not_exact_some_have_a_line_and_the_rest_a_number(
-    lines: Any,
-) -> None:
+def test_of_thousands_of_inexact_schemas_some_have_lines_and_the_rest_a_number(lines: Any) -> None:
     def inexact(at: int, *, is_new: bool) -> Inexact:
         problem = Problem(f"$.tools[{at}].function.parameters", "", "no time was left")
         return Inexact(f"t{at}", Relaxed.ISOLATED, problem, "SchemaLimit", is_new)

@@ -54,9 +54,7 @@ def take_in(tokenizer: Any) -> Callable[..., SamplingParams]:
 
 
 @pytest.mark.parametrize("spec", [NONE, spec_text.write([TOOL], "none", None, 3)])
-def test_markers_are_banned_and_there_is_no_grammar(
-    take_in: Any, tokenizer: Any, spec: str
-) -> None:
+def test_markers_are_banned_without_a_grammar(take_in: Any, tokenizer: Any, spec: str) -> None:
     params = take_in(spec)
     assert params.structured_outputs is None
     ids = sorted(tokenizer.convert_tokens_to_ids(MARKERS))

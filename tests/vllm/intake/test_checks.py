@@ -35,6 +35,7 @@ from enforcer.vllm.observe import metrics, request_context
 from enforcer.vllm.observe.metric_defs import CheckOutcome
 from enforcer.vllm.server import runtime
 from tests.spec_cases import settled as settle
+from tests.support.tools import tool
 
 PLAIN = {"type": "object", "properties": {"a": {"type": "string"}}, "required": ["a"]}
 
@@ -78,10 +79,7 @@ CANNOT = Problem("$.properties.a", "pattern", "cannot")
 
 
 def spec(*schemas: dict[str, Any], wanted: dict[str, Any] | None = None) -> Spec:
-    tools = [
-        {"type": "function", "function": {"name": f"tool_{at}", "parameters": schema}}
-        for at, schema in enumerate(schemas)
-    ]
+    tools = [tool(f"tool_{at}", schema) for at, schema in enumerate(schemas)]
     return spec_text.read(spec_text.write(tools, None, True, 0, wanted))
 
 
@@ -122,9 +120,7 @@ def test_each_schema_is_asked_for_once(run: Any, workers: Any) -> None:
         (spec(wanted=in_json(pattern(1))), "$.response_format.json_schema.schema.properties.a"),
     ],
 )
-def test_a_refusal_names_its_place_in_the_request_again_and_again(
-    run: Any, workers: Any, wanted: Spec, path: str
-) -> None:
+def test_refusals_always_name_their_place(run: Any, workers: Any, wanted: Spec, path: str) -> None:
     fake = workers(Fake(UnsupportedSchema((CANNOT,))))
     for _ in range(3):
         with pytest.raises(UnsupportedSchema) as refused:
@@ -142,9 +138,7 @@ def test_a_format_of_text_is_never_compiled_here(run: Any, workers: Any) -> None
     assert [asked.wanted.source for asked in fake.asked] == ["("]
 
 
-def test_a_request_ends_when_its_schemas_have_taken_too_long_together(
-    run: Any, workers: Any
-) -> None:
+def test_a_request_ends_when_its_schemas_together_take_too_long(run: Any, workers: Any) -> None:
     fake = workers(Fake(seconds=1.5))
     wanted = spec(*(pattern(n) for n in range(5)))
     with pytest.raises(Busy, match="sending it again helps"):
@@ -191,9 +185,7 @@ def test_of_many_who_wait_for_one_check_one_tells_of_it(
     assert counted == {CheckOutcome.REFUSED: 1, CheckOutcome.KEPT: 4}
 
 
-def test_where_tools_are_isolated_none_is_told_to_come_again_for_its_own_schemas(
-    run: Any, workers: Any, use: Any
-) -> None:
+def test_isolated_tools_are_never_told_to_come_again(run: Any, workers: Any, use: Any) -> None:
     """What has not been looked at takes any object this time, and is looked at the next."""
     use(on_unsupported="isolate")
     workers(Fake(seconds=1.5))
@@ -207,9 +199,7 @@ def test_where_tools_are_isolated_none_is_told_to_come_again_for_its_own_schemas
 
 
 @pytest.mark.parametrize("kind", [InvalidSchema, UnsatisfiableSchema, SchemaLimit])
-def test_what_is_isolated_says_which_error_it_would_be(
-    run: Any, workers: Any, kind: type[SchemaError], use: Any
-) -> None:
+def test_isolated_tools_say_why(run: Any, workers: Any, kind: type[SchemaError], use: Any) -> None:
     """Also where its check is remembered, when it is not new."""
     use(on_unsupported="isolate")
     workers(Fake(kind((CANNOT,))))
@@ -302,9 +292,7 @@ def test_a_slow_check_holds_up_neither_the_loop_nor_a_plain_request(workers: Any
     assert len(fake.asked) == 1
 
 
-def test_the_schemas_of_a_settled_spec_that_have_passed_are_looked_up_once(
-    monkeypatch: pytest.MonkeyPatch, workers: Any
-) -> None:
+def test_passed_schemas_are_looked_up_once(monkeypatch: pytest.MonkeyPatch, workers: Any) -> None:
     """Each prompt of a list brings the same spec."""
     workers(Fake())
     settled = specs.Settled("kimi_k2", "machine", Options())

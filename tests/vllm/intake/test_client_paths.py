@@ -151,9 +151,7 @@ def test_over_http(tiny_server: Server) -> None:
 
 @pytest.mark.vllm
 @pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-def test_codex_tools_are_answered_and_namespaces_enforced(
-    tiny_server: Server, stream: bool
-) -> None:
+def test_codex_is_answered_and_namespaces_enforced(tiny_server: Server, stream: bool) -> None:
     tools = [CODEX[1], SPACE | {"tools": [READ]}]
     body = {"input": "Read it.", "tools": tools, "tool_choice": "required", "stream": stream}
     answer = post(tiny_server, body | {"max_output_tokens": 200}, "/v1/responses")

@@ -124,9 +124,7 @@ def test_one_that_repeats_a_tool_of_the_requests_own_is_refused_at_its_place() -
 
 @cases.parametrized("vllm/intake/cases/dialogs.toml", "no_tools")
 @pytest.mark.parametrize(("make", "place"), [(chat, "$.messages[1]"), (responses, "$.input[1]")])
-def test_what_is_no_list_of_tools_is_refused_at_its_place(
-    make: Any, place: str, tools: str, path: str
-) -> None:
+def test_other_values_than_lists_are_refused(make: Any, place: str, tools: str, path: str) -> None:
     given = json.loads(tools.replace('"GET"', json.dumps(tool())))
     request = make(USER, {"role": "system", "content": "x", "tools": given})
     with pytest.raises(InvalidTools) as caught:

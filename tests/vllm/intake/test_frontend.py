@@ -113,9 +113,7 @@ def test_a_refusals_line_names_the_request_and_the_tool(lines: Any) -> None:
         ),
     ],
 )
-def test_a_client_may_not_claim_settings_that_are_not_the_servers(
-    use: Any, here: dict[str, str], differs: str
-) -> None:
+def test_a_client_cannot_claim_other_settings(use: Any, here: dict[str, str], differs: str) -> None:
     """Nor may a server that renders for this one have others; the answer says which."""
     params = validated(parameters(carried()))
     use(**here)
@@ -272,9 +270,7 @@ def test_the_engine_is_told_that_a_parser_of_an_unknown_format_reads_the_reply(
 
 
 @pytest.mark.parametrize("tools", [(), (OTHER,)])
-def test_a_prompt_that_has_begun_what_the_tools_do_not_allow_is_refused(
-    tools: tuple[dict[str, Any], ...],
-) -> None:
+def test_a_prompt_that_begins_illegal_calls_is_refused(tools: tuple[dict[str, Any], ...]) -> None:
     request_context.read_header({})  # no chat request has come before in this task
     with pytest.raises(VLLMValidationError, match=r"IllegalPrefix.*prompt_token_ids"):
         Processor().process(ids(BEGUN), parameters(carried(tools)))
@@ -315,9 +311,7 @@ def test_a_text_with_stop_strings_has_no_spaces_that_no_token_spells(stop: list[
         (["weather"], {"stop_token_ids": ids("a")}, "half a call"),
     ],
 )
-def test_what_no_engine_could_begin_of_vllms_own_tag_is_a_400(
-    names: list[str], more: dict[str, Any], said: str
-) -> None:
+def test_an_impossible_vllm_tag_is_a_400(names: list[str], more: dict[str, Any], said: str) -> None:
     tools = [{"type": "function", "function": {"name": name}} for name in names]
     tag = python_tag({"tools": tools, "tool_choice": "required"}, "auto")
     params = SamplingParams(structured_outputs=StructuredOutputsParams(structural_tag=tag), **more)
@@ -360,9 +354,7 @@ def test_what_the_engine_would_refuse_to_serve_unenforced_is_a_400_before(use: A
 
 
 @pytest.mark.parametrize("by_http", [False, True])
-def test_a_completion_is_excepted_by_its_route_and_not_by_an_id_that_a_client_has_written(
-    use: Any, by_http: bool
-) -> None:
+def test_a_completion_is_excepted_by_its_route_and_not_by_its_id(use: Any, by_http: bool) -> None:
     """By /v1/responses the body's `request_id` is vLLM's."""
     use(require="on", require_except="completions")
 
@@ -386,9 +378,7 @@ def test_a_completion_is_excepted_by_its_route_and_not_by_an_id_that_a_client_ha
         ask(SimpleNamespace(request_id="cmpl-1", model_fields_set={"request_id"}))
 
 
-def test_requests_that_come_in_on_the_event_loop_are_checked_without_blocking_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_requests_are_checked_without_blocking_the_loop(monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
     async def check(spec: Spec) -> list[Any]:
@@ -453,9 +443,7 @@ def test_what_streams_is_refused_before_its_reply_begins(use: Any) -> None:
     rendering(completion(carried(), stream=True), prompts)
 
 
-def test_a_request_is_counted_once_and_only_if_nothing_refuses_it(
-    use: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_accepted_request_is_counted_once(use: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     counted: list[Any] = []
 
     def count(family: object, *labels: object) -> None:
@@ -492,9 +480,7 @@ def of_tokens(tag: str, **more: Any) -> GenerateRequest:
         (carried([WRONG]), {}, OPENING, r"InvalidSchema.*parameters\.type"),
     ],
 )
-def test_a_body_of_token_ids_is_refused_before_its_reply_begins(
-    tag: str, more: dict[str, Any], text: str, said: str
-) -> None:
+def test_token_id_bodies_are_refused(tag: str, more: dict[str, Any], text: str, said: str) -> None:
     """What streams has been answered with HTTP 200 by the time that an engine is asked."""
     with pytest.raises(VLLMValidationError, match=said):
         rendering(of_tokens(tag, **more), [{"prompt_token_ids": ids(text)}])
@@ -565,9 +551,7 @@ def test_whoever_reads_a_reply_knows_how_many_ids_it_may_have() -> None:
         assert reply_lengths.most(request) == most
 
 
-def test_a_turn_is_tried_out_once_whatever_doors_it_passes(
-    tried_out: list[tuple[Any, ...]],
-) -> None:
+def test_a_turn_is_tried_once_whatever_doors_it_passes(tried_out: list[tuple[Any, ...]]) -> None:
     """The second time it is the same question, whose answer is remembered."""
     prompt = {"prompt_token_ids": ids(OPENING)}
     params = parameters(carried(finish_within_budget=True), max_tokens=5)

@@ -90,9 +90,7 @@ def test_a_process_reads_a_request_once(
         assert counts == {}
 
 
-def test_turns_of_a_spec_share_all_but_what_depends_on_the_prompt(
-    server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_turns_of_a_spec_share_an_envelope(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     declared = [tool("shared", title="shared")]
     sent = server.processed(*server.chat(tools=declared))
     first = server.begun(sent)
@@ -317,9 +315,7 @@ def test_an_envelope_that_is_not_as_a_server_makes_it_is_refused(
 
 
 @pytest.mark.parametrize("attack", ["no text", "another's text", "a changed text", "an old form"])
-def test_an_engine_behind_a_front_end_of_ours_reads_no_other_text(
-    server: Server, attack: str
-) -> None:
+def test_an_engine_behind_our_front_end_reads_no_other_text(server: Server, attack: str) -> None:
     text, digest = attacks()[attack]()
     asked = vllm_managers.bare("r", [], StructuredOutputsParams(structural_tag="-"))
     carrier.put(asked.sampling_params, text, digest)

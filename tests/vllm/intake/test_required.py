@@ -107,9 +107,7 @@ MADE |= {"responses": ResponsesRequest, "ids": GenerateRequest, "other": SimpleN
         ("other", {"model_fields_set": ()}, False),  # for embeddings, say, or to tokenize
     ],
 )
-def test_a_body_is_looked_at_before_its_reply_begins(
-    use: Any, kind: str, fields: dict[str, Any], lacks: bool
-) -> None:
+def test_bodies_are_checked_early(use: Any, kind: str, fields: dict[str, Any], lacks: bool) -> None:
     """As far as one can tell there: what the engine would refuse, and nothing else."""
     body = MADE[kind](**fields)
 

@@ -55,9 +55,7 @@ def named(words: dict[str, str] | None) -> settings.Settings:
 @pytest.mark.parametrize(
     ("parser", "words", "says"), cases.params(CASES, "parser, settings, says", "said")
 )
-def test_the_line_tells_parser_and_settings(
-    parser: str | None, words: dict[str, str], says: str
-) -> None:
+def test_the_line_tells_settings(parser: str | None, words: dict[str, str], says: str) -> None:
     assert says in startup.said(parser, ("kimi_k2",), named(words))
 
 
@@ -100,9 +98,7 @@ def recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., l
 @pytest.mark.parametrize(
     ("dialects", "shown"), [(("hermes",), [1, 0]), (("hermes", "kimi_k2"), [0, 0])]
 )
-def test_the_metrics_tell_the_format_where_there_is_one(
-    dialects: tuple[str, ...], shown: list[int], recorded: Any
-) -> None:
+def test_metrics_tell_a_format(dialects: tuple[str, ...], shown: list[int], recorded: Any) -> None:
     startup.say("x", dialects)
     assert recorded(metric_defs.DIALECT, "hermes", "kimi_k2") == shown
 
@@ -118,9 +114,7 @@ def test_the_metrics_tell_the_versions(recorded: Callable[..., list[int]], tmp_p
 @pytest.mark.parametrize(
     ("parser", "shown"), [("hermes_enforced", [1, 0]), ("hermes", [0, 1]), (None, [0, 1])]
 )
-def test_the_metrics_tell_whether_every_request_is_enforced(
-    parser: str | None, shown: list[int], recorded: Any
-) -> None:
+def test_metrics_tell_what_is_enforced(parser: str | None, shown: list[int], recorded: Any) -> None:
     assert recorded(metric_defs.SERVERS, "every_request", "on_request") == [0, 0]
     startup.say(parser, ("hermes",))
     assert recorded(metric_defs.SERVERS, "every_request", "on_request") == shown

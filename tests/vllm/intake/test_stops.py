@@ -66,9 +66,7 @@ def _feed(made: Any, ids: list[int], at_once: int) -> tuple[str, str | None]:
 
 @pytest.mark.parametrize("at_once", [1, 2, 3, 5, 100])
 @pytest.mark.parametrize("stop", ['"', "Paris", "}", "look", "<|tool_call", ":0"])
-def test_no_stop_string_is_found_in_calls(
-    detokenizer: Any, ids: list[int], stop: str, at_once: int
-) -> None:
+def test_calls_have_no_stops(detokenizer: Any, ids: list[int], stop: str, at_once: int) -> None:
     made = detokenizer([stop])
     text, found = _feed(made, ids, at_once)
     assert found is None
@@ -86,18 +84,14 @@ def test_one_before_the_calls_is_found_and_what_follows_is_dropped(
     assert len(made.output_token_ids) < len(ids) // 2
 
 
-def test_a_turn_that_the_prompt_has_left_inside_a_call_has_no_stop_strings(
-    detokenizer: Any, tokenizer: Any
-) -> None:
+def test_a_turn_that_begins_in_a_call_has_no_stop_strings(detokenizer: Any, tokenizer: Any) -> None:
     begun, rest = CALL[: CALL.index("Paris")], CALL[CALL.index("Paris") :]
     made = detokenizer(["Paris"], prompt=OPENED + begun)
     assert _feed(made, tokenizer.encode(rest, add_special_tokens=False), 1)[1] is None
 
 
 @pytest.mark.parametrize("choice", ["auto", "required", {"type": "function", "function": NAME}])
-def test_nor_is_one_in_calls_that_a_tag_of_vllms_own_has_enforced(
-    detokenizer: Any, ids: list[int], choice: object
-) -> None:
+def test_nor_is_one_in_calls_of_vllm_tags(detokenizer: Any, ids: list[int], choice: object) -> None:
     tag = python_tag({"tools": [TOOL], "tool_choice": choice}, "parameter")
     assert _feed(detokenizer(["Paris"], tag=tag), ids, 1)[1] is None
     assert _feed(detokenizer(["see"], tag=tag), ids, 1)[1] == "see"
@@ -125,9 +119,7 @@ def test_a_stop_id_that_can_stand_inside_a_call_is_refused(tokenizer: Any, name:
 
 
 @pytest.mark.parametrize(("choice", "refuses"), [("auto", True), ("none", False)])
-def test_so_it_is_beside_a_spec_that_the_request_brings(
-    tokenizer: Any, choice: str, *, refuses: bool
-) -> None:
+def test_so_it_is_beside_a_clients_spec(tokenizer: Any, choice: str, *, refuses: bool) -> None:
     spec = spec_text.read(spec_text.write([TOOL], choice, None, 0))
     inside, end = tokenizer.convert_tokens_to_ids(["city", "<|im_end|>"])
     taken = SamplingParams(stop_token_ids=[end]), SamplingParams()
@@ -152,9 +144,7 @@ def test_what_is_no_id_of_the_models_can_stand_in_no_call(tokenizer: Any) -> Non
         sampling_options._reject_stop_ids(foreign, READ, tokenizer)
 
 
-def test_what_stands_in_calls_is_found_out_once_however_many_stop_ids(
-    tokenizer: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_many_stop_ids_are_looked_up_once(tokenizer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     tokens = Mock(side_effect=marker_roles.tokens)
     monkeypatch.setattr(marker_roles, "tokens", tokens)
     ends = sorted(runtime.table_for(tokenizer).turn_end_ids)

@@ -146,9 +146,7 @@ def guilty(server: Server, route: str, more: dict[str, Any], expected: Any) -> l
 
 @pytest.mark.slow
 @pytest.mark.parametrize("route", ROUTES)
-def test_a_field_that_nobody_declared_changes_nothing(
-    server: Server, kind: str, route: str
-) -> None:
+def test_an_undeclared_field_changes_nothing(server: Server, kind: str, route: str) -> None:
     # A batch hands its fields on; bodies of /v1/messages have a spec where vLLM would drop it.
     own = undeclared(ChatCompletionRequest if route == "batch" else ROUTES[route][1])
     unknown = own - {"structured_outputs"} if route == "messages" else own

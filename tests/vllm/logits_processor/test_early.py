@@ -124,9 +124,7 @@ def body(tools: list[Any], **more: Any) -> dict[str, Any]:
         (json.dumps(body([GOOD], logit_bias="x", min_tokens=None)).encode(), CHAT, "POST"),
     ],
 )
-def test_what_is_not_refused_reaches_vllm_as_it_is(
-    raw: bytes, path: str, method: str, pieces: int
-) -> None:
+def test_other_bodies_reach_vllm_as_is(raw: bytes, path: str, method: str, pieces: int) -> None:
     assert sent(raw, path, pieces, method) == (raw, 0, None)
 
 
@@ -195,9 +193,7 @@ def of_tokens(tools: list[Any], **more: Any) -> dict[str, Any]:
         (of_tokens([GOOD], structured_outputs={"regex": "a+"}), "parameter=structured_outputs"),
     ],
 )
-def test_a_body_of_token_ids_has_its_spec_in_its_sampling_parameters(
-    sent: dict[str, Any], word: str
-) -> None:
+def test_token_id_bodies_have_specs_in_sampling_parameters(sent: dict[str, Any], word: str) -> None:
     assert word in refused(sent, "/inference/v1/generate")
 
 
@@ -289,9 +285,7 @@ def test_a_spec_of_the_same_request_is_not(choice: str, more: str) -> None:
 
 @pytest.mark.parametrize("stream", [False, True])
 @cases.parametrized(CASES, "constraint")
-def test_a_constraint_of_vllms_own_beside_a_spec_is_refused(
-    path: str, option: str, value: str, stream: bool
-) -> None:
+def test_vllms_constraints_are_refused(path: str, option: str, value: str, stream: bool) -> None:
     """The engine would fail where both together leave no token."""
     asked = body([GOOD], prompt="Hi", stream=stream) | {option: given(value)}
     assert f"`{option}` cannot be combined with a spec" in refused(asked, path)

@@ -191,9 +191,7 @@ BAD = {"type": "function", "function": {"name": "f", "parameters": {"type": "tex
         (params(TOOLS, stop_token_ids=[3]), "`stop_token_ids`"),
     ],
 )
-def test_a_request_that_cannot_be_enforced_is_refused_by_the_server(
-    sampling: SamplingParams, says: str
-) -> None:
+def test_the_server_refuses_unenforceable_requests(sampling: SamplingParams, says: str) -> None:
     with pytest.raises(VLLMValidationError, match=says):
         EnforcerLogitsProcessor.validate_params(sampling)
 

@@ -40,9 +40,7 @@ def test_each_marker_is_of_calls_or_of_text(name: str) -> None:
         ("jamba", (), {"<tool_calls>", "</tool_calls>"}),
     ],
 )
-def test_calls_that_begin_with_a_token_of_their_own_can_be_banned(
-    name: str, missing: tuple[Any, ...], banned: set[str]
-) -> None:
+def test_token_calls_can_be_banned(name: str, missing: tuple[Any, ...], banned: set[str]) -> None:
     found = table(name, *missing)
     assert sampling_options.can_ban_calls(found)
     assert named(found, sampling_options.banned_ids(found)) == banned

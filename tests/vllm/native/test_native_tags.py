@@ -216,9 +216,7 @@ def named(name: str) -> str:
         ('{"a":' * 10**5 + '"<|tool_call_begin|>"' + "}" * 10**5, UnknownTag),
     ],
 )
-def test_what_cannot_be_enforced_is_refused(
-    tag: str, error: type[InvalidTools | UnknownTag]
-) -> None:
+def test_unenforceable_tags_are_refused(tag: str, error: type[InvalidTools | UnknownTag]) -> None:
     assert tag != CALL
     assert native_tags.concerns(tag, KIMI)
     with pytest.raises(error):

@@ -30,6 +30,7 @@ from enforcer.vllm.server import runtime
 from enforcer.vocabulary import Vocabulary
 from tests import kimi_k3_tokenizer
 from tests.kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
+from tests.support.tools import tool
 from tests.vllm_managers import know, manager, ready, request
 from tests.vocabularies import bits
 
@@ -44,10 +45,7 @@ RUST = [json.loads(line) for line in LINES]
 CALLS = [case for case in RUST if kimi_k3.OPEN + "tools" in (case["tag"] or "")]
 VOCABULARY = Vocabulary.of_bytes([OPEN, CLOSE, SEP, END])
 SCHEMA = {"type": "object", "properties": {'a"&': {"type": "integer"}}, "required": ['a"&']}
-TOOLS = [
-    {"type": "function", "function": {"name": "get", "parameters": SCHEMA}},
-    {"type": "function", "function": {"name": "bare"}},
-]
+TOOLS = [tool("get", SCHEMA), tool("bare")]
 OFF = {"thinking": False}
 ASK = [{"role": "user", "content": "Hi"}]
 
@@ -185,10 +183,7 @@ def test_a_tag_with_a_key_more_is_refused(at: int) -> None:
 MANY = {"type": "object", "additionalProperties": {"type": "string"}}
 PROPERTIES = {"s": {"type": "string", "maxLength": 12}, "n": {"type": "integer"}, "o": MANY}
 GET = {"type": "object", "properties": PROPERTIES, "required": ["s"], "additionalProperties": False}
-TURN_TOOLS: list[dict[str, Any]] = [
-    {"type": "function", "function": {"name": "get", "parameters": GET}},
-    {"type": "function", "function": {"name": "now", "parameters": {"type": "object"}}},
-]
+TURN_TOOLS: list[dict[str, Any]] = [tool("get", GET), tool("now", {"type": "object"})]
 
 
 @pytest.fixture

@@ -161,9 +161,7 @@ def test_a_dropped_call_cannot_forge_a_log_line(lines: Any) -> None:
     assert second == "enforcer: call dropped"
 
 
-def test_a_request_that_is_switched_off_is_counted_and_told_without_a_warning(
-    shown: Any, lines: Any, caplog: Any
-) -> None:
+def test_a_disabled_request_is_counted_without_warning(shown: Any, lines: Any, caplog: Any) -> None:
     caplog.set_level(logging.INFO, logger="vllm.enforcer")
     metrics.switched_off(request="order-7")
     metrics.switched_off()
@@ -172,9 +170,7 @@ def test_a_request_that_is_switched_off_is_counted_and_told_without_a_warning(
     assert {record.levelname for record in caplog.records} == {"INFO"}
 
 
-def test_a_call_that_its_budget_shortens_is_counted_and_told(
-    shown: Any, lines: Any, caplog: Any
-) -> None:
+def test_a_call_cut_by_its_budget_is_counted_and_told(shown: Any, lines: Any, caplog: Any) -> None:
     caplog.set_level(logging.INFO, logger="vllm.enforcer")
     metrics.shortened("r1", "get")
     assert shown("enforcer_turns_shortened_total") == 1

@@ -79,9 +79,7 @@ def test_without_a_folder_nothing_is_shown_and_nothing_breaks(monkeypatch: Any) 
 
 
 @pytest.mark.usefixtures("own")
-def test_where_no_folder_can_be_made_it_is_said_and_the_server_starts(
-    monkeypatch: Any, caplog: Any
-) -> None:
+def test_a_folder_that_cannot_be_made_is_told_at_startup(monkeypatch: Any, caplog: Any) -> None:
     """A container may let nothing be written, or its disk be full."""
     full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
     monkeypatch.setenv(recording.FOLDER_VARIABLE, "/gone")

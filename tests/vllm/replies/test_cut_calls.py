@@ -122,18 +122,14 @@ def test_calls_before_it_have_been_sent_and_are_no_output(processor: type[Any]) 
 
 
 @pytest.mark.parametrize("most", [None, 1_000])
-def test_a_reply_cut_right_behind_its_calls_has_none_either(
-    processor: type[Any], most: int | None
-) -> None:
+def test_a_reply_cut_behind_its_calls_has_none(processor: type[Any], most: int | None) -> None:
     events, output = streamed(processor, SECTION + FIRST + END, most)
     status = "incomplete" if most is None else "completed"  # a stop id may end it there
     assert told(events) == [('{"a": 1}', status)]
     assert len(output) == (most is not None)
 
 
-def test_half_the_input_of_a_custom_tool_is_not_sent_as_if_it_were_all(
-    processor: type[Any],
-) -> None:
+def test_half_the_input_of_a_custom_tool_is_not_sent_as_the_whole(processor: type[Any]) -> None:
     """vLLM would send `{"input": "*** Beg` once more, as the input itself."""
     begun = SECTION + half("functions.patch:0", '{"input": "*** Beg')
     events, output = streamed(processor, begun)

@@ -103,9 +103,7 @@ CUT = "x" * 64
         (["no\nheader", "functions.evil:1"], ' request="chatcmpl-7"'),
     ],
 )  # fmt: skip
-def test_a_reply_with_dropped_calls_has_one_line_that_names_the_first(
-    read: Any, caplog: Any, headers: list[str], line: str
-) -> None:
+def test_dropped_calls_have_a_line(read: Any, caplog: Any, headers: list[str], line: str) -> None:
     declared = [header for header in headers if header.startswith("functions.get:")]
     assert len(read(reply(*headers))) == len(declared)
     (said,) = (record for record in caplog.records if "call dropped" in record.getMessage())
@@ -124,9 +122,7 @@ def test_a_reply_of_declared_calls_has_no_line(read: Any, caplog: Any) -> None:
 
 
 @pytest.mark.parametrize("reader", [parsed, streamed])
-def test_ids_that_came_to_be_read_say_nothing_of_what_is_enforced(
-    counted: Counter[Outcome], caplog: Any, reader: Any
-) -> None:
+def test_ids_to_read_raise_no_alert(counted: Counter[Outcome], caplog: Any, reader: Any) -> None:
     """By /derender anybody sends any ids, and must not fire the alert of undeclared calls."""
     request, ids = chat("auto"), reply("functions.rm:0", "functions.get:1")
     assert copy_context().run(reader, new_parser(request), request, ids) == ["get"]
@@ -136,9 +132,7 @@ def test_ids_that_came_to_be_read_say_nothing_of_what_is_enforced(
 
 
 @pytest.mark.parametrize("reader", [parsed, streamed])
-def test_a_reply_that_came_to_be_read_may_call_what_a_message_declares(
-    counted: Counter[Outcome], reader: Any
-) -> None:
+def test_a_reply_to_read_may_call_tools_of_messages(counted: Counter[Outcome], reader: Any) -> None:
     says = [{"role": "system", "content": "x", "tools": [TOOL]}]
     for more, found in (({}, ["get"]), ({"tool_choice": "none"}, [])):
         request = ChatCompletionRequest(model="m", messages=says, **more)
@@ -199,9 +193,7 @@ def test_each_of_several_replies_is_counted(counted: Counter[Outcome]) -> None:
     assert counted[Outcome.NOT_BEGUN] == 3
 
 
-def test_the_rest_of_a_call_that_the_prompt_has_begun_is_none_that_was_not_begun(
-    counted: Counter[Outcome],
-) -> None:
+def test_the_rest_of_a_call_begun_in_the_prompt_is_a_call(counted: Counter[Outcome]) -> None:
     request = chat("required")
     parser = new_parser(request)
     parser.set_prompt_token_ids([*vocabularies.write(VOCABULARY, HEADER), *BEGUN])
@@ -209,9 +201,7 @@ def test_the_rest_of_a_call_that_the_prompt_has_begun_is_none_that_was_not_begun
     assert counted[Outcome.NOT_BEGUN] == 0
 
 
-def test_a_reply_that_the_models_length_ends_right_behind_its_calls_has_none(
-    counted: Counter[Outcome],
-) -> None:
+def test_a_reply_cut_by_length_right_behind_calls_has_none(counted: Counter[Outcome]) -> None:
     """No call comes under `length`, whoever's number it is that ends the reply."""
     request, ids = chat("auto"), reply("functions.get:0")[:-1]
     assert copy_context().run(parsed, new_parser(request), request, ids) == ["get"]

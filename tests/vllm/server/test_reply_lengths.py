@@ -128,9 +128,7 @@ def test_its_turn_need_not_end() -> None:
         ([None, "kv_both"], True),  # offline there may be several
     ],
 )
-def test_only_a_server_that_hands_prompts_on_has_such_requests(
-    roles: list[str | None], expected: bool
-) -> None:
+def test_only_prefill_servers_have_such_requests(roles: list[str | None], expected: bool) -> None:
     for role in roles:
         reply_lengths.meet(config(role))
     first = SamplingParams(max_tokens=1, extra_args={"kv_transfer_params": FIRST})

@@ -69,9 +69,7 @@ def test_two_tokenizers_with_the_same_ids_share_all_that_is_built(tokenizers: li
     assert tokenizers == [one, same, other]
 
 
-def test_an_id_that_vllm_adds_for_embeddings_is_none_of_the_models(
-    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_embedding_ids_are_extra(tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     from vllm.renderers import chat_utils
 
     known = vocabularies.small()
@@ -93,9 +91,7 @@ def _settled(engine: str = "machine", tool: Any = TOOL, **options: Any) -> specs
     return spec_text.read(settle(spec_text.write([tool], "auto", True, 0), settled))
 
 
-def test_a_turn_runs_with_what_was_settled_and_not_with_this_process_environment(
-    tokenizers: list[Any], use: Any
-) -> None:
+def test_a_turn_runs_with_settings_and_no_environment(tokenizers: list[Any], use: Any) -> None:
     use(engine="outlines-core")
     spec = _settled(max_calls=1)
     enforcer = runtime.enforcer_for(["one"], spec)
@@ -160,9 +156,7 @@ def test_without_documents_a_schema_is_what_it_is() -> None:
     assert len(runtime.kept()) == 0
 
 
-def test_a_server_does_not_start_with_a_document_that_is_broken(
-    provided: Any, tokenizers: list[Any], tmp_path: Path
-) -> None:
+def test_broken_documents_end_startup(provided: Any, tokenizers: list[Any], tmp_path: Path) -> None:
     provided("{")
     with pytest.raises(ConfigurationError, match=f"{tmp_path}.city.json is not JSON"):
         runtime.warm(["one"])
@@ -179,9 +173,7 @@ def test_workers_are_ready_for_what_may_be_asked(tokenizers: list[Any], monkeypa
     assert tokenizers
 
 
-def test_what_has_been_warmed_builds_nothing_for_its_first_request(
-    tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_warm_servers_build_nothing(tokenizers: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """A server is healthy only after that, in its front end as in its engine."""
     monkeypatch.setattr(runtime, "pool", cache(runtime.pool.__wrapped__))
     tokenizer = ["one"]

@@ -117,9 +117,7 @@ def test_the_bytes_of_both_are_judged_and_passed_on(pool: Pool, counted: Counter
 @pytest.mark.parametrize(
     ("path", "method"), [("/v1/completions", "POST"), (ROUTE, "GET"), (f"{ROUTE}/batch", "POST")]
 )
-def test_other_routes_are_left_alone(
-    pool: Pool, counted: Counter[Any], path: str, method: str
-) -> None:
+def test_other_routes_are_exempt(pool: Pool, counted: Counter[Any], path: str, method: str) -> None:
     asyncio.run(exchange(app(), path=path, method=method))
     assert not pool.seen
     assert not counted
@@ -151,9 +149,7 @@ def test_a_client_that_goes_away_is_counted(pool: Pool, counted: Counter[Any]) -
     assert pool.queue._held == 0
 
 
-def test_a_client_that_closes_at_the_end_of_a_stream_has_had_its_reply(
-    pool: Pool, counted: Counter[Any]
-) -> None:
+def test_a_client_that_closes_after_a_stream_is_served(pool: Pool, counted: Counter[Any]) -> None:
     async def run() -> None:
         with pytest.raises(OSError, match="closed"):
             await exchange(closes)
