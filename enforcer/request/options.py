@@ -45,8 +45,8 @@ class Options:
     """Settings of an `Enforcer`; every one has a default that suits production.
 
     Attributes:
-        on_unsupported: treatment of schemas that cannot be enforced exactly. An `OnUnsupported` or its
-            value.
+        on_unsupported: treatment of schemas that cannot be enforced exactly. An `OnUnsupported`
+            or its value.
         limits: bounds on schemas.
         conventions: readings of keywords where authors and the standard differ.
         max_calls: greatest number of calls in a turn.
