@@ -14,16 +14,19 @@ from tests.snippets import ROOT, TOOLS, blocks, commands, every, fenced, run, sc
 from tests.vllm_servers import TINY
 from tests.vocabularies import call, section
 
+ID = r"functions.get_weather:0"
 WRITTEN = r"functions.get_weather:0 get_weather \{.*\}\n"
 READ = r".*\(Call\(id='functions.get_weather:0', name='get_weather', .*\),?\)\n"
 # What each page prints; those with servers run in `vllm/test_snippets.py`.
 SAYS = {
+    "README.md": rf"(?s:.*)call get_weather '{ID}'\n(?s:.*)call_end  '\{{.*\}}'\n",
     "docs/clients/anthropic.md": r"\S+ get_weather \{'city': '.*'\}\n",
     "docs/clients/openai.md": WRITTEN,
     "docs/explain.md": re.escape(blocks(ROOT / "docs/explain.md", "text")[0]),
     "docs/index.md": READ,
     "docs/production/runbook.md": r"(\d+\.\d\d ms  [A-Z_]+\n){5}",
     "docs/reference/errors.md": r"\$\.tools\[0\]\.\S+\.pair\.pattern pattern .*\n",
+    "docs/reference/turns.md": r".* \d+ tokens.*\n",
     "docs/schema-support.md": "",
 }
 PYTHON = scripts()

@@ -45,25 +45,24 @@ class Options:
     """Settings of an `Enforcer`; every one has a default that suits production.
 
     Attributes:
-        on_unsupported: whether to refuse a schema that cannot be enforced exactly, to relax it, or
-            to isolate its tool; an `OnUnsupported` or its value.
+        on_unsupported: treatment of schemas that cannot be enforced exactly. An `OnUnsupported`
+            or its value.
         limits: bounds on schemas.
-        conventions: readings of keywords that depart from the standard.
-        max_calls: greatest number of calls in a turn; ends loops of calls.
-        identical_calls: after how many calls in a row that are equal byte for byte no further one
-            may begin; None for no limit. Needs the engine `machine`.
-        preamble_ids: how many token ids of text may precede a demanded call, outside of reasoning;
-            None for the number of the tool-call format.
-        finish_within_budget: whether every call ends before the token budget does, and one that
-            cannot is not begun. If no end of a tool's arguments is found, the request is refused.
+        conventions: readings of keywords where authors and the standard differ.
+        max_calls: greatest number of calls in a turn.
+        identical_calls: no further call begins after so many equal ones in a row; None for no
+            limit. Calls are compared byte for byte. Needs the engine `machine`.
+        preamble_ids: greatest number of token ids of text before a demanded call; None for the
+            format's. Reasoning does not count.
+        finish_within_budget: whether calls end before the token budget does. A call that cannot
+            does not begin. If no completion of a tool's arguments is found, the request is
+            rejected. Needs the engine `machine`.
         allow_empty_turns: whether a turn may end with neither text nor call.
-        compact_text: whether a response in the format of a JSON Schema has no white space between
-            tokens.
-        closed_text: whether schemas of such responses are read with `Conventions.closed_objects`.
-        plain_spelling: whether names of properties, and the strings of `enum` and `const`, have no
-            escapes for characters of ASCII that need none.
-        second_space: whether two spaces may be written where JSON may have white space, not only
-            one.
+        compact_text: whether a JSON response has no white space between tokens.
+        closed_text: whether `closed_objects` always holds for JSON responses.
+        plain_spelling: whether property names, `enum` and `const` have no needless escapes.
+            Those of ASCII characters that can stand for themselves are needless.
+        second_space: whether JSON may have two spaces where it may have one.
 
     Raises:
         ConfigurationError: a value of another type, or a number out of range.

@@ -101,10 +101,10 @@ class Conventions:
     """Readings of keywords where authors and the standard differ.
 
     Attributes:
-        formats: the drafts in which `format` constrains values; a `Formats` or its value.
-        closed_objects: whether an object that declares `properties`, and does not mention other
-            properties, has no others.
-        integers: the texts of numbers of `type: integer`; an `Integers` or its value.
+        formats: the drafts in which `format` constrains values. A `Formats` or its value.
+        closed_objects: whether an object that declares `properties` has no undeclared ones,
+            unless the schema mentions them.
+        integers: the texts of numbers of `type: integer`. An `Integers` or its value.
 
     Raises:
         ConfigurationError: a value of another type.

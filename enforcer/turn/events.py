@@ -22,11 +22,11 @@ class Call:
     """A completed call.
 
     Attributes:
-        id: its header as the model wrote it, for example `functions.get_weather:0`; empty in
-            formats that write no ids.
+        id: the header as the model wrote it, such as `functions.get_weather:0`; empty in formats
+            without ids.
         name: the tool's name.
-        index: the counter in the header.
-        arguments: JSON text, as the model wrote it where it writes JSON.
+        index: the number in the header; 0 in formats without one.
+        arguments: JSON text, as the model wrote it if the format has JSON.
 
     """
 
@@ -65,12 +65,12 @@ class Turn:
     """The content of a turn.
 
     Attributes:
-        reasoning: text inside `<think>`.
-        content: text outside of it.
-        calls: the completed calls. A call that was cut off is none.
-        ended: the end of the turn was reached.
-        stray: position of the first id that the format does not allow where it stands, such as
-            padding after the end; reading stopped there. None if there is none.
+        reasoning: text between think markers.
+        content: all other text.
+        calls: the completed calls. A call that was cut off is missing.
+        ended: whether the end of the turn was read.
+        stray: position of the first illegal token id, at which reading stopped; None if all are
+            legal. Padding behind the end is illegal.
 
     """
 
@@ -85,8 +85,8 @@ class Happening(Enum):
     """Kind of an event.
 
     Attributes:
-        REASONING: a piece of text inside a think.
-        CONTENT: a piece of text outside of it.
+        REASONING: a piece of text between think markers.
+        CONTENT: a piece of other text.
         CALL: the beginning of a call.
         ARGUMENTS: a piece of its arguments.
         CALL_END: its end.
@@ -105,10 +105,9 @@ class Event:
     """A piece of a turn that reading an id has completed.
 
     Attributes:
-        what: piece of reasoning, content or arguments; beginning or end of a call.
-        text: the piece; for a beginning the call's id, if the format writes one; for an end its
-            whole arguments.
-        name: the tool's name for the beginning of a call.
+        what: kind of the event.
+        text: the piece of text; for `CALL` the call's id, for `CALL_END` all its arguments.
+        name: the tool's name for `CALL`; else empty.
 
     """
 

@@ -95,16 +95,15 @@ def test_the_signatures_are_those_of_the_code(page: Path) -> None:
 
 
 def test_a_section_gets_signatures_fields_and_first_lines() -> None:
-    named = "::: enforcer.Call\n    options:\n      members: []\n\n::: enforcer.mask_logits\n"
+    named = "::: enforcer.Event\n    options:\n      members: []\n\n::: enforcer.mask_logits\n"
     stubs = '''\
 @dataclass
-class Call:
-    """A completed call."""
+class Event:
+    """A piece of a turn that reading an id has completed."""
 
-    id: str
-    name: str
-    index: int
-    arguments: str
+    what: Happening  # kind of the event
+    text: str  # the piece of text; for `CALL` the call's id, for `CALL_END` all its arguments
+    name: str = ""  # the tool's name for `CALL`; else empty
 
 def mask_logits(logits, bitmask) -> Logits:
     """Return a copy of logits with -inf for the token ids that a bitmask forbids."""

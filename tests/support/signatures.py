@@ -1,10 +1,10 @@
 """`python -m tests.support.signatures` writes the signatures on the pages of `docs/reference`.
 
 Each section of those pages names what the site describes from the docstrings. A reader of the
-checkout has a block of stubs there: signatures without the types of parameters, fields, and the
-first line of each docstring. A class whose option is `merge_init_into_class: false` is not built
-by callers: its `__init__` is left out. Sources are read and not imported, so that no host is
-needed.
+checkout has a block of stubs there: signatures without the types of parameters, the first line of
+each docstring, and fields; of a class that `enforcer` itself has, with the first sentence on each.
+A class whose option is `merge_init_into_class: false` is not built by callers: its `__init__` is
+left out. Sources are read and not imported, so that no host is needed.
 """
 
 import ast
@@ -28,6 +28,9 @@ _SHOWN = re.compile(
     r"(?:      members: \[(?P<members>.*)\]\n)?)?",
     re.MULTILINE,
 )
+# A tree has no comments: a string that begins so becomes the comment of the line before it.
+_COMMENT = "#"
+_COMMENTED = re.compile(r"\n +([\"']#.*)$", re.MULTILINE)
 _BLOCK = re.compile(r"^```pyi\n.*?^```\n\n", re.DOTALL | re.MULTILINE)
 
 
@@ -93,6 +96,7 @@ def stub(of: Shown) -> str:
     for each in node.body:
         if each in fields and len(fields) <= _MOST_FIELDS:
             body.append(each)
+            body += _description(node, each) if of.name.count(".") == 1 else ()
         elif isinstance(each, ast.FunctionDef) and each is implemented[each.name]:
             body += [_function(each)] if each.name in wanted and _is_public(each.name) else ()
     # Of `dataclass(frozen=True, slots=True)` the name is enough.
@@ -122,6 +126,18 @@ def _field(node: ast.stmt) -> Iterator[ast.stmt]:
         if isinstance(node.value, ast.Call):
             node.value = ast.Constant(...)
         yield node
+
+
+def _description(node: Documented, field: ast.stmt) -> Iterator[ast.stmt]:
+    """Give the first sentence on a field, of the attributes in the docstring of its class."""
+    if not isinstance(field, ast.AnnAssign) or not isinstance(field.target, ast.Name):
+        return  # a member of an enum, whose value says what it is
+    found = re.search(
+        rf"^    {field.target.id}: (.+(?:\n {{8}}.+)*)", ast.get_docstring(node) or "", re.MULTILINE
+    )
+    if found is not None:
+        sentence = " ".join(found[1].split()).partition(". ")[0].removesuffix(".")
+        yield ast.Expr(ast.Constant(f"{_COMMENT}{sentence}"))
 
 
 def _function(node: ast.FunctionDef) -> ast.FunctionDef:
@@ -161,7 +177,7 @@ def _formatted(stubs: list[str]) -> str:
     done = subprocess.run(
         command, cwd=ROOT, input="\n".join(stubs), capture_output=True, text=True, check=True
     )
-    return done.stdout
+    return _COMMENTED.sub(lambda line: f"  # {ast.literal_eval(line[1])[1:]}", done.stdout)
 
 
 def main() -> None:

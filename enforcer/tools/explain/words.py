@@ -30,10 +30,10 @@ class Option:
     """One thing that may come next.
 
     Attributes:
-        what: in words, as `the value of "unit": one of "c", "f"`.
-        values: all texts that it can be, where those can be listed: JSON texts of values and
-            of property names, names of tools, control tokens. Empty where they cannot.
-        paths: the subschemas that say so, as `$.properties.unit`.
+        what: as `the value of "unit": one of "c", "f"`.
+        values: all its texts, if they can be listed. JSON texts of values and of property names,
+            names of tools, special tokens.
+        paths: the subschemas that allow it.
 
     """
 
@@ -50,12 +50,12 @@ class Expected:
     """What may come next at one place of a turn.
 
     Attributes:
-        state: of the envelope.
-        tool: whose call it is, once its header has been read.
-        at: where in the call's arguments, as `$.places[0].unit`; None outside of a JSON text.
-        begun: what has been written of the string, number, name or header that is due.
-        options: what may come, of which one will.
-        legal: how many ids are legal.
+        state: state of the envelope.
+        tool: tool of the call, behind its header.
+        at: path in the arguments, as `$.places[0].unit`; None outside of JSON.
+        begun: part of a string, number, name or header that has been written.
+        options: the legal continuations.
+        legal: number of legal token ids.
 
     """
 
@@ -72,14 +72,14 @@ class Expected:
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why an id is legal or not.
+    """Why a token id is legal or not.
 
     Attributes:
-        token_id: the id.
-        token: what it stands for.
-        legal: whether it is legal here.
-        reason: in words.
-        expected: what is legal here.
+        token_id: the token id.
+        token: its text.
+        legal: whether it is legal.
+        reason: why.
+        expected: the legal continuations.
 
     """
 

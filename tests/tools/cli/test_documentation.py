@@ -36,10 +36,10 @@ def test_the_commands_are_those_of_the_help(capsys: pytest.CaptureFixture[str]) 
 
 
 @pytest.mark.parametrize("command", SECTIONS)
-def test_every_option_is_on_the_page_and_no_other_in_its_tables(command: str) -> None:
+def test_every_option_is_on_the_page_and_no_other_in_its_lists(command: str) -> None:
     section, known = SECTIONS[command], options(parsers()[command])
     assert known <= set(re.findall(r"--[a-z][a-z-]*", section))
-    rows = re.findall(r"^\| (`--.*?) \|", section, re.MULTILINE)
+    rows = re.findall(r"^- (`--.*?):", section, re.MULTILINE)
     calls = re.findall(rf"^(?:\$ )?enforcer {command} ((?:.*\\\n)*.*)$", section, re.MULTILINE)
     assert set(re.findall(r"--[a-z][a-z-]*", "\n".join([*rows, *calls]))) <= known
 
