@@ -39,14 +39,14 @@ def test_an_engine_without_its_package(
 ) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, f"enforcer.engines.{module}", raising=False)
-    with pytest.raises(MissingPackage, match=rf"'kimi-enforcer\[{extra}\]'") as told:
+    with pytest.raises(MissingPackage, match=rf"'\.\[{extra}\]'") as told:
         engines.load(engine, vocabularies.small())
     assert f"engine {engine!r} needs the package {engine!r}" in str(told.value)
 
 
 def test_the_plugin_without_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "vllm", None)
-    with pytest.raises(MissingPackage, match=r"the plugin .*'vllm'.*'kimi-enforcer\[vllm\]'"):
+    with pytest.raises(MissingPackage, match=r"the plugin .*'vllm'.*'\.\[vllm\]'"):
         register()
 
 
@@ -54,7 +54,7 @@ def test_the_plugin_without_vllm(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_transformers_without_its_packages(monkeypatch: pytest.MonkeyPatch, module: str) -> None:
     monkeypatch.setitem(sys.modules, module, None)
     monkeypatch.delitem(sys.modules, "enforcer.hf", raising=False)
-    with pytest.raises(ImportError, match=rf"{module}.*'kimi-enforcer\[transformers\]'"):
+    with pytest.raises(ImportError, match=rf"{module}.*'\.\[transformers\]'"):
         importlib.import_module("enforcer.hf")
 
 
