@@ -288,7 +288,7 @@ def test_nothing_can_be_read_into_what_is_no_tool() -> None:
 def test_the_missing_package_is_named(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
     monkeypatch.setitem(sys.modules, package, None)
     name = package.replace("_", "-")
-    with pytest.raises(MissingPackage, match=rf"{name}.*'kimi-enforcer\[tools\]'"):
+    with pytest.raises(MissingPackage, match=rf"{name}.*'\.\[tools\]'"):
         enforcer.tool(google)
 
 
