@@ -17,10 +17,7 @@ OPEN = {"type": "integer"}
 @pytest.mark.parametrize("draft", DRAFTS)
 @each_case
 def test_what_python_does_not_know_is_judged(
-    draft: Any,
-    schema: dict[str, object],
-    valid: list[object],
-    invalid: list[object],
+    draft: Any, schema: dict[str, object], valid: list[object], invalid: list[object]
 ) -> None:
     validator = validator_of(draft)(schema)
     assert [value for value in valid if not validator.is_valid(value)] == []

@@ -8,15 +8,7 @@ from hypothesis import strategies as st
 
 from enforcer.numbers.decimals import POINT, digits
 from enforcer.numbers.multiples import divisible
-from enforcer.regex import (
-    Regex,
-    both,
-    example,
-    finite_members,
-    fullmatch,
-    inverse,
-    is_empty,
-)
+from enforcer.regex import Regex, both, example, finite_members, fullmatch, inverse, is_empty
 from enforcer.regex.constructors import concat
 from tests.schema_judge import accepts, compiled
 from tests.string_texts import StringTexts

@@ -101,7 +101,7 @@ def test_the_bounds_are_those_of_the_code() -> None:
         "exponent, up to": scientific._EXPONENT,
         "exponent of an integer of one digit, up to": 99,
     }
-    assert f"over {multiples.MOST_TOGETHER} remainders" in PAGE
+    assert f"over {multiples.MOST_TOGETHER} together" in PAGE
     assert PAGE.count(f"in more than {unevaluated._MOST_CASES} ways") == 2
 
 
