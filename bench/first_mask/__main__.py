@@ -31,7 +31,7 @@ def _ratio(ours: float, theirs: float | None) -> str:
 
 
 def table(lines: list[dict[str, Any]], rival: str = _XGRAMMAR) -> str:
-    """Write the measurements as a table; the last column is theirs divided by ours."""
+    """Write the measurements as two tables; the ratio is theirs divided by ours."""
     out = ["time to the first mask, ms (median)"]
     out.append(
         f"{'tools':>6} {'seen':<12}{'check':>10}{'start':>10}{'total':>10}{'xgrammar':>11}  ratio"

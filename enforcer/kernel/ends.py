@@ -392,9 +392,10 @@ def growth_within(t: MatcherState, s: cython.pointer[State]) -> i64:
 def growth_around(t: MatcherState, s: cython.pointer[State], is_beyond: cython.bint) -> i64:
     """Bound by how many token ids the end grows if what is written decides what is around it.
 
-    A word, as that of a discriminator, may leave an object only the shape that lacks most; and if
-    the object may be of several values, so it may around that, and so on. What comes behind the
-    outermost of these (`is_beyond`) begins with a byte that begins nothing, which has room for one.
+    A word, such as a discriminator's, may leave the object around it only the shape that lacks
+    most. If that object may be of several values, it may do the same to what is around itself, and
+    so on. With `is_beyond`, what is farther out counts too: a token that closes all between decides
+    it.
     """
     found = cython.cast(cython.longlong, 0)
     growth = max(cython.cast(cython.longlong, costs_of(t).growth), 0)

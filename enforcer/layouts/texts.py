@@ -279,12 +279,10 @@ def _json_texts() -> Regex:
 
 
 def _numbers() -> Regex:
-    digit = chars(CharSet.span("09"))
-    some = repeat(digit, 1, None)
+    some = repeat(chars(CharSet.span("09")), 1, None)
     sign = repeat(chars(CharSet.span("+", "-")), 0, 1)
     return concat(
-        repeat(literal("-"), 0, 1),
-        either(literal("0"), concat(chars(CharSet.span("19")), repeat(digit, 0, None))),
+        _WHOLE,
         repeat(concat(literal("."), some), 0, 1),
         repeat(concat(chars(CharSet.span("E", "e")), sign, some), 0, 1),
     )

@@ -31,6 +31,7 @@ _WITHIN = re.compile(r"\$\.tools\[(\d{1,9})\]")
 _OBJECTS = (dict, Mapping)
 _KEPT = 32_000_000  # bytes of the cache of tools, which an agent sends with every request
 _WEIGHT = 3  # times the text: the text as key, its schemas, names and paths
+_FORMAT = 500  # bytes of a tool's `arguments`, with their digest
 
 
 class ToolChoice(Enum):
@@ -171,7 +172,11 @@ def read(text: bytes) -> Tools:
         InvalidTools: the text is no list of tools.
 
     """
-    return _sets.get(text, lambda: _read(text), lambda _: _WEIGHT * len(text))
+    return _sets.get(text, lambda: _read(text), lambda tools: _weight(text, tools))
+
+
+def _weight(text: bytes, tools: Tools) -> int:
+    return _WEIGHT * len(text) + _FORMAT * len(tools)
 
 
 def _read(text: bytes) -> Tools:

@@ -12,15 +12,7 @@ from typing import Any
 
 import pytest
 
-from enforcer.regex import (
-    NOTHING,
-    RegexBudget,
-    RegexError,
-    example,
-    fullmatch,
-    not_matching,
-    parse,
-)
+from enforcer.regex import NOTHING, RegexBudget, RegexError, example, fullmatch, not_matching, parse
 from enforcer.regex.syntax import Regex
 from tests.shared_data import shared
 from tests.string_texts import StringTexts, spellings

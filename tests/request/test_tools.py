@@ -2,6 +2,7 @@
 
 import json
 import string
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -31,6 +32,15 @@ def named(name: Any) -> dict[str, Any]:
 def allowed(mode: Any, *names: str) -> dict[str, Any]:
     listed = {"mode": mode, "tools": [named(name) for name in names]}
     return {"type": "allowed_tools", "allowed_tools": listed}
+
+
+def test_the_cache_counts_what_tools_take() -> None:
+    text = json.dumps([tool(f"t{i}", parameters={"not": {}}) for i in range(500)]).encode()
+    tracemalloc.start()
+    read = tools._read(text)
+    assert all(each.arguments.digest for each in read.values())
+    assert tracemalloc.get_traced_memory()[0] < 1.2 * tools._weight(text, read)
+    tracemalloc.stop()
 
 
 def test_a_tool_is_read() -> None:

@@ -114,3 +114,9 @@ def test_other_engines_need_a_special_token_behind_arguments(name: str) -> None:
         table.refuse_engine("xgrammar")
     with pytest.raises(ConfigurationError, match="xgrammar"):
         Enforcer(served(name).vocabulary, name, "xgrammar")
+
+
+def test_the_first_turn_waits_for_no_marker() -> None:
+    table = Enforcer(served("hermes").vocabulary, "hermes").table
+    table.warm()
+    assert {"any_text", "longest_marker", "token_weights"} <= vars(table).keys()

@@ -51,8 +51,9 @@ _OTHER_CONSTRAINT = (
 _FORMAT = "$.response_format"  # the path of errors about a response format
 _NEVER_GIVEN = f"{NO_VALUE}, so that this property can never be given; is that meant?"
 # Times that a server has. To know how far off a schema is helps; nobody waits minutes for it.
-_TICK = 0.004  # seconds
 _STOPPED = 5
+# By which the processor's clock goes on, in seconds, while `at_most` has set its timer.
+_TICK = 0.004
 _SLOW = (
     "it counts as slow on a server, which checks it after all others, and answers 503 where too "
     "many of these wait; here it took {seconds:.1f} s of processor time"
@@ -149,7 +150,6 @@ class Judge:
             one.refuse(SchemaLimit.of(declaration.path, "", reason))
         elif seconds > LOOK and one.status is not SchemaStatus.REFUSED:
             one.notes += (Problem(declaration.path, "", _SLOW.format(seconds=seconds)),)
-        # While `at_most` has set its timer, the processor's clock goes on by ticks.
         took = max(seconds, min(seconds + _TICK, perf_counter() - at_first))
         one.milliseconds = round(took * _MILLI, 3)
         if declaration.form is not None and declaration.schema is None:

@@ -18,15 +18,7 @@ from enforcer.schema.algebra.formulas import (
     Unknown,
     is_of_objects,
 )
-from enforcer.schema.grammar import (
-    ALWAYS,
-    ANY_OBJECT,
-    ANYTHING,
-    NEVER,
-    NOTHING,
-    Formula,
-    Value,
-)
+from enforcer.schema.grammar import ALWAYS, ANY_OBJECT, ANYTHING, NEVER, NOTHING, Formula, Value
 from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 
 

@@ -9,14 +9,7 @@ from hypothesis import strategies as st
 
 from enforcer.errors import SchemaLimit, UnsupportedSchema
 from enforcer.schema.algebra.normal_form import Algebra
-from enforcer.schema.grammar import (
-    ANYTHING,
-    NEVER,
-    NOTHING,
-    ArrayShape,
-    ObjectShape,
-    Value,
-)
+from enforcer.schema.grammar import ANYTHING, NEVER, NOTHING, ArrayShape, ObjectShape, Value
 from enforcer.schema.limits import Limits
 from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
 

@@ -98,6 +98,12 @@ def test_server_refusals_are_refused(check: Check, tools: list[dict[str, Any]], 
     assert found["checked"][-1]["problems"][0]["path"] == path
 
 
+def test_the_row_of_a_schema_that_is_none_says_so(run: Run) -> None:
+    schemas = ({"type": "strng"}, {"type": "array", "not": {"uniqueItems": True}}, EXACT)
+    found = [run(chat("f", schema))[1][0].split()[0] for schema in schemas]
+    assert found == ["invalid", "refused", "exact"]
+
+
 def test_a_schema_that_is_none_is_refused(check: Check) -> None:
     status, found = check(chat("f", {"type": "text"}))
     assert (status, found["checked"][0]["error"]) == (1, "InvalidSchema")

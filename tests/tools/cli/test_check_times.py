@@ -61,6 +61,11 @@ def test_slow_server_work_is_noted_with_its_time(check: Check, takes: Callable[.
     assert not refused["notes"]
 
 
+def test_less_than_a_tick_is_told_by_the_wall(check: Check, takes: Callable[..., None]) -> None:
+    takes(0.0)
+    assert 0 < check(chat("f"))[1]["checked"][0]["milliseconds"] <= 4
+
+
 def test_what_would_not_end_is_ended(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
     def endless(*_: Any, **__: Any) -> None:
         while True:
