@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from bench.demo.servers import ENFORCED, FREE, Server, Setting
 from bench.speculation import eagle3
+from enforcer.vllm.drafts import PROPOSER
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -37,6 +38,7 @@ INTERPRETED: Mapping[str, str] = {
     "PYTHONPATH": _path(_ROOT / "bench" / "interpreted", _ROOT),
 }
 _NGRAM = {"method": "ngram", "prompt_lookup_max": 4, "prompt_lookup_min": 1}
+GRAMMAR = {"method": "custom_class", "model": PROPOSER, "num_speculative_tokens": 8}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,7 @@ class Way:
 WAYS = (
     Way("V1", v2=False),
     Way("V1, n-gram", v2=False, speculation=_NGRAM),
+    Way("V1, drafts by the grammar", v2=False, speculation=GRAMMAR),
     Way("V2, async"),
     Way("V2, n-gram", speculation=_NGRAM),
     Way("V2, async, draft model", speculation={"method": "draft_model"}),
@@ -116,7 +119,7 @@ def serving(
     if way.processor:
         flags += ["--logits-processors", _PROCESSOR]
     if way.speculation is not None:
-        wanted = {**way.speculation, "num_speculative_tokens": _DRAFTS}
+        wanted = {"num_speculative_tokens": _DRAFTS, **way.speculation}
         if wanted["method"] == "draft_model":
             wanted["model"] = str(model)  # it drafts for itself: most drafts are kept
         elif wanted["method"] == "eagle3":

@@ -12,6 +12,7 @@ import numpy as np
 from enforcer.errors import ConfigurationError
 from enforcer.kernel.aims import costs_of
 from enforcer.kernel.costs import learn
+from enforcer.kernel.drafts import draft_symbols, drafted, is_drafted_whole, style_of
 from enforcer.kernel.ends import (
     cost_of,
     growth_around,
@@ -217,6 +218,32 @@ class TextMatcher(MatcherState):
             kind = 1 if s.phase == IN_STRING else 2 if is_raw else 0
             growth = costs_of(self).growth
             return growth_within(self, s), growth, growth_around(self, s, True), kind
+        finally:
+            self.is_in_use = False
+
+    def draft(self, most: i64, style: i64, is_likely: cython.bint) -> tuple:
+        """Return the likely continuation of the text; see `enforcer.kernel.drafts`.
+
+        Args:
+            most: how many symbols.
+            style: of the texts before, see the first line of what is returned.
+            is_likely: whether likely names and closing brackets are taken, or only what is forced.
+
+        Returns:
+            The style, as bits: 1 for a space before a value, 2 for one behind a comma; symbols,
+            each a byte or 256 and a token id; and whether the text is complete behind them.
+
+        """
+        begin_call(self)
+        try:
+            begin_exact(self)
+            if self.is_laid_out:
+                begin_ends(self)
+            elif self.ending is None:
+                self.ending = Ending()
+            style = style_of(self, style)
+            found = drafted(self, draft_symbols(self, most, style, is_likely))
+            return style, found, is_drafted_whole(self)
         finally:
             self.is_in_use = False
 

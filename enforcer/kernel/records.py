@@ -145,7 +145,8 @@ NODE = record(
 #   node, values    node of its property's value; number of values
 #   fits            bits: for each value the shapes that allow it
 #   required        bits: one set, the shapes that require the name
-NAME = record("Name", "node values fits required", np.int32)
+#   place           where it stands among the names of the node in the schema's order
+NAME = record("Name", "node values fits required place", np.int32)
 # How many properties a shape has.
 #   minimum, maximum    -1: no maximum
 #   required            bits: one set of declared names, those that the shape requires

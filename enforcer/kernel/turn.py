@@ -45,6 +45,7 @@ class Around:
         behind: for each place of names the one after a whole name; -1 if only the next byte ends
             a name.
         loops: for each place the groups of bytes, as bits, whose bytes all lead back to it.
+        taken: for each place the byte that a turn has read there last; -1 for none yet.
 
     """
 
@@ -53,6 +54,7 @@ class Around:
     falls: cython.const_int[::1]
     behind: cython.const_int[::1]
     loops: cython.longlong[::1]
+    taken: cython.int[::1]
     make: object
 
     def __cinit__(self, make):
@@ -65,6 +67,7 @@ class Around:
         falls: cython.const_int[::1],
         behind: cython.const_int[::1],
         loops: cython.longlong[::1],
+        taken: cython.int[::1],
     ):
         """Replace the arrays by longer ones."""
         self.to = to
@@ -72,6 +75,7 @@ class Around:
         self.falls = falls
         self.behind = behind
         self.loops = loops
+        self.taken = taken
 
 
 @cython.final

@@ -73,11 +73,13 @@ class Turn(TurnFields):
         """
         self.has_said = False
         for i in range(start, len(data)):
+            place = turn_at(self, 0).place
             found = turn_step(self, turn_at(self, 0), cython.cast(cython.longlong, data[i]))
             if found == REFUSED:
                 return -1
             if found != READ:
                 return i
+            self.around.taken[place] = data[i]
         return len(data)
 
     def fill(self, row, host: TextMatcher):

@@ -17,7 +17,7 @@ NAME = "enforcer.kernel.native"
 # In the order in which they are joined: each imports from those before it only.
 FILES = (
     *("records", "tokens", "tables", "turn", "state", "automata", "names", "strings"),
-    *("objects", "arrays", "values", "search", "aims", "ends", "costs"),
+    *("objects", "arrays", "values", "search", "aims", "ends", "costs", "drafts"),
     *("walk", "rows", "fitting", "matcher", "turn_matcher"),
 )
 

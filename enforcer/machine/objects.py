@@ -158,6 +158,8 @@ class ObjectWriter:
         names = []
         record["name0"] = len(self.names)
         keys = self._keys
+        listed = dict.fromkeys(name for each in shapes for name, _ in each.shape.names)
+        places = {name: place for place, name in enumerate(listed)}
         for name, declared, fits in sorted(_children(shapes), key=lambda each: keys.text(each[0])):
             if fits or is_open:
                 names.append(name)
@@ -174,6 +176,7 @@ class ObjectWriter:
                     (
                         *(node, len(children), put([fits[child] for child in children], words)),
                         put((needs.get(name, 0),), words),
+                        places[name],
                     )
                 )
         record["names"] = len(names)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
 # Counts up with the arrays, their order and what their numbers mean.
-VERSION = 11
+VERSION = 12
 
 _MAGIC = b"kmtables"
 _DIGEST = 16
@@ -68,7 +68,7 @@ _NUMBERS = {
         "names_end": (0, 2),
         "distinct": (0, _ANY),
     },
-    "names": {"values": (0, _BITS)},
+    "names": {"values": (0, _BITS), "place": (0, _ANY)},
     "marks": {"value": (0, _BITS)},
     "arrays": {"value": (0, _BITS)},
     "automata": {

@@ -91,11 +91,13 @@ class Around:
         self.rows: dict[int, Sparse] = {}
         self.native = kernel.Around(self._make)
         self.special = lru_cache(None)(self._find_special)
+        self._only = lru_cache(None)(self._find_only)
         self._lock = RLock()  # of the arrays, which every thread may extend
         self._to = np.zeros((0, _BYTES), np.int32)
         self._kinds = np.zeros(0, np.uint8)
         self._falls = self._behind = np.zeros(0, np.int32)
         self._loops = np.zeros(0, np.int64)
+        self._taken = np.zeros(0, np.int32)
         self._grow(_PLACES)
 
     def _grow(self, count: int) -> None:
@@ -103,8 +105,9 @@ class Around:
         self._to = _longer(self._to, count)
         self._kinds, self._falls = _longer(self._kinds, count), _longer(self._falls, count)
         self._behind, self._loops = _longer(self._behind, count), _longer(self._loops, count)
-        flat = self._to.reshape(-1)
-        self.native.set_arrays(flat, self._kinds, self._falls, self._behind, self._loops)
+        self._taken = _longer(self._taken, count)
+        flat, kinds = self._to.reshape(-1), self._kinds
+        self.native.set_arrays(flat, kinds, self._falls, self._behind, self._loops, self._taken)
 
     def number(self, place: AroundPlace) -> int:
         """Return the number of a place."""
@@ -230,6 +233,47 @@ class Around:
     def begins_text(self, number: int) -> bool:
         """Return whether the arguments of a call begin at a place."""
         return bool(self._kinds[number] == _TEXT)
+
+    def begins_names(self, number: int) -> bool:
+        """Return whether the names of tools are read at a place."""
+        return bool(self._kinds[number] == _NAMES)
+
+    def behind_name(self, number: int) -> int:
+        """Return the place behind a whole name that is read at a place; less than 0 for none."""
+        behind = int(self._behind[number])
+        return int(self._falls[number]) if behind < 0 else behind
+
+    def likely(self, number: int) -> tuple[int, int] | None:
+        """Return the symbol that likely comes next at a place, and where it leads; None for none.
+
+        It is the byte that was read there last; where none was, the only symbol that is no white
+        space, or a special token that begins no call. Of free content nothing is likely.
+        """
+        if self._kinds[number] == _BETWEEN:
+            byte = int(self._taken[number])
+            if byte >= 0 and self._to[number, byte] >= 0:
+                return byte, int(self._to[number, byte])
+        return self._only(number)
+
+    def _find_only(self, number: int) -> tuple[int, int] | None:
+        if self._to[number, 0] == _UNKNOWN:
+            self._make(number)
+        legal = [byte for byte in range(_BYTES) if self._to[number, byte] >= 0]
+        words = [byte for byte in legal if byte not in BLANK_BYTES]
+        special = self.special(number)
+        if words:
+            is_only = len(words) == 1 and not special
+            return (words[0], int(self._to[number, words[0]])) if is_only else None
+        if self._kinds[number] == _CONTENT and len(special) > 1:
+            return None
+        ends = [
+            (ID + token, to)
+            for token, to in special.items()
+            if len(special) == 1 or self._segment(self.places[to]) is not Segment.HEADER
+        ]
+        if special:
+            return ends[0] if len(ends) == 1 else None
+        return (legal[0], int(self._to[number, legal[0]])) if len(legal) == 1 else None
 
 
 def _longer(table: npt.NDArray[_Whole], count: int) -> npt.NDArray[_Whole]:

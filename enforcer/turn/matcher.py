@@ -16,6 +16,7 @@ from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
 from enforcer.turn import bits
 from enforcer.turn.bits import rows_of
 from enforcer.turn.dialect import Segment
+from enforcer.turn.drafts import Drafter
 from enforcer.turn.envelope import Due
 from enforcer.turn.ids import number, whole_at_ends
 from enforcer.turn.reader import TokenReader
@@ -80,6 +81,7 @@ class Matcher:
         self._deadline = deadline
         self._transitions = Transitions(envelope, arguments, expect, is_shared=deadline is None)
         self._reader = TokenReader(envelope, self._transitions)
+        self._drafter: Drafter | None = None
         self._ends_itself = self._table.behind_arguments is not None
         self._words = self._table.vocabulary.words
         # The mask and row that were last asked for, as numpy has it, and its words beyond the ids.
@@ -474,6 +476,26 @@ class Matcher:
             grammar.rollback(count)
         except BaseException as error:  # noqa: BLE001 - whatever it is, it ends this turn alone
             self._lost = (grammar, named(error, f"taking back {count} ids"))
+
+    def propose(self, limit: int, *, likely: bool = True) -> list[int]:
+        """Return legal token ids that the model likely writes next; the state is unchanged.
+
+        They are draft tokens for speculative decoding: the model verifies them in one pass.
+
+        Args:
+            limit: how many at most.
+            likely: whether declared names, closing brackets and the end of the calls are guessed
+                by what models usually write; if not, only what is forced up to white space and
+                escapes is proposed.
+
+        Raises:
+            ConfigurationError: the limit is no whole number.
+
+        """
+        if self._drafter is None:
+            self._drafter = Drafter(self._envelope, self._reader, self._transitions)
+        found = self._drafter.propose(self._now, number(limit, "limit"), likely=likely)
+        return found[: self.validate(found)] if found else found
 
     def validate(self, token_ids: Sequence[int]) -> int:
         """Count how many leading ids are legal; the state is unchanged.

@@ -102,7 +102,7 @@ class TokenReader:
 
     # Positions and states of the kernel.
 
-    def _load(self, now: Position) -> Native:
+    def load(self, now: Position) -> Native:
         """Bring the kernel to a position outside of texts."""
         self._use_headers(now.calls)
         node = now.header
@@ -179,7 +179,7 @@ class TokenReader:
             is_owed = counts and self._envelope.due is Due.CALL and not now.calls
             if not is_owed and now.row.text and self._stays(now, data):
                 return now
-            self._load(now)
+            self.load(now)
             found = self._read(now, data, 0, token_id)
             if found is not None and is_owed and self._turn.has_said:
                 found = self._counted(now, found)
@@ -256,6 +256,14 @@ class TokenReader:
     def _end_call(self, done: int) -> None:
         """Bring the kernel behind a text with which so many calls are completed."""
         self._turn.set_state(self._after[1 if done >= self._envelope.most else 0], 0, 0, 0, done)
+
+    def behind_text(self, now: Position) -> Native:
+        """Return the state of the kernel behind the arguments, which are taken for complete."""
+        calls = now.calls + 1
+        if self._then is not None:
+            return Native(self._place_after(now.calls), calls=calls)
+        place = AroundPlace(now.state, self._envelope.opening(calls, now.text), Place(now.state))
+        return Native(self._around.number(place), calls=calls)
 
     def _place_after(self, calls: int) -> int:
         """Return the place behind a text before which so many calls were completed."""
@@ -411,7 +419,7 @@ class TokenReader:
     def made(self, now: Position) -> npt.NDArray[np.int32]:
         """Return the row of a position outside of texts, anew; int32, without a bit if none is."""
         row = np.empty(self._table.vocabulary.words, dtype=np.int32)
-        self._load(now)
+        self.load(now)
         self._tried.asked.clear()
         self._turn.fill(row, native_text(self._table.any_text.matcher()))
         if self._turn.has_named or self._turn.has_begun or now.header is not None:

@@ -50,6 +50,10 @@ PATCHES = {
     "vllm.v1.structured_output:StructuredOutputManager.grammar_init": Patch(
         "self, request", "engine.backend.grammar_init", "2, 3, 5"
     ),
+    # Proposes draft tokens by the grammar.
+    "vllm.v1.structured_output:StructuredOutputManager.validate_tokens": Patch(
+        "self, request, spec_tokens", "engine.backend.validate_tokens", "7"
+    ),
     # Checks a spec, whatever its route.
     "vllm.sampling_params:SamplingParams._validate_structured_outputs": Patch(
         "self, model_config, structured_outputs_config, tokenizer",

@@ -137,6 +137,8 @@ class Settings:
             tool-call formats, 0 for others. White space is always allowed
         finish_within_budget: every call ends before `max_tokens`, and a call that cannot is not
             begun: on
+        drafts: draft tokens of the grammar, if `--speculative-config` names its proposer: likely
+            (what models usually write within calls) or forced (what the schema leaves no choice of)
         empty_turns: turns with neither text nor call: forbid or allow
         require: the engine rejects requests without enforcement: on
         require_except: requests without enforcement that are admitted all the same: completions,
@@ -166,6 +168,7 @@ class Settings:
     identical_calls: int | None = _setting("8", _whole_or_off)
     preamble_ids: int | None = _setting("", _whole_or_none)
     finish_within_budget: bool = _setting("off", _ON)
+    drafts: str = _setting("likely", _one_of({each: each for each in ("likely", "forced")}))
     empty_turns: bool = _setting("forbid", _one_of({"forbid": False, "allow": True}))
     require: bool = _setting("off", _ON)
     require_except: frozenset[str] = _setting("", _words_of("completions", "structured"))

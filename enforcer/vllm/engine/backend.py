@@ -21,6 +21,8 @@ from vllm.v1.structured_output.backend_types import StructuredOutputGrammar
 
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.request import carrier
+from enforcer.vllm import drafts
+from enforcer.vllm.drafts import Proposed
 from enforcer.vllm.engine import engine_admission
 from enforcer.vllm.engine.compile_executor import CompileExecutor, fill_in_one_thread
 from enforcer.vllm.native import native_tags
@@ -65,6 +67,7 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self._request_id = request_id
         self._request = None if request is None else ref(request)  # which has this grammar
         self._is_told = False
+        self.proposed = Proposed(0, 0, in_call=False)  # last; see `drafts`
         self._masked = recording.recorder().observer(metric_defs.MASK)
         self._reported = False
 
@@ -188,6 +191,7 @@ class _Host:
         self._ids = size
         # The draft tokens of a step, and the token that the model adds to them.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
+        self.drafting = drafts.drafting(manager.vllm_config)
         self._live: WeakValueDictionary[str, Matcher] = WeakValueDictionary()
         self._common: WeakKeyDictionary[AdmittedSpec, _Common] = WeakKeyDictionary()
         # How often the cache had been asked by then, and when the next time is due.
@@ -271,6 +275,15 @@ class _Host:
         config = self._manager.vllm_config.model_config
         return reply_lengths.budget(config, request.num_prompt_tokens, request.sampling_params)
 
+    def propose(self, grammar: EnforcedGrammar) -> list[int]:
+        """Return draft tokens for a turn; see `drafts`."""
+        if self.drafting is None:
+            return []
+        found, grammar.proposed = self.drafting.propose(
+            grammar.matcher, grammar.proposed, len(self._live)
+        )
+        return found
+
     def enforcer(self, spec: Spec | None = None) -> Enforcer:
         """Return the engine's enforcer for the settings of a spec.
 
@@ -339,3 +352,18 @@ def grammar_init(original: Any, self: Any, request: Any) -> None:
     if not self._use_async_grammar_compilation:
         grammar.exception()  # every rank must see it at the same step
     wanted.grammar = grammar
+
+
+def validate_tokens(original: Any, self: Any, request: Any, spec_tokens: list[int]) -> list[int]:
+    """Wrap `StructuredOutputManager.validate_tokens`: propose draft tokens where nobody else does.
+
+    What it returns, vLLM verifies. A grammar of ours covers the reasoning.
+    """
+    host = _host(self)
+    if host.drafting is not None and not spec_tokens:
+        wanted = request.structured_output_request
+        grammar = None if wanted is None else wanted.grammar
+        if isinstance(grammar, EnforcedGrammar):
+            return host.propose(grammar)
+    found: list[int] = original(self, request, spec_tokens)
+    return found

@@ -172,6 +172,11 @@ class ReadableMatcher:
         for _ in range(count):
             self._state = self._before.pop()
 
+    def propose(self, limit: int, *, likely: bool = True) -> list[int]:
+        """Return legal draft tokens as `Matcher.propose` does."""
+        found = self._matcher.propose(limit, likely=likely)
+        return found[: self.validate(found)]
+
     def validate(self, token_ids: Sequence[int]) -> int:
         """Count the leading legal tokens as `Matcher.validate` does."""
         legal, state = 0, self._state

@@ -77,6 +77,13 @@ class CheckOutcome(Enum):
     BUSY = "busy"  # not checked, since too much was; the request was rejected with 503
 
 
+class Drafted(Enum):
+    """What became of a draft token by the grammar."""
+
+    ACCEPTED = "accepted"  # the model wrote it
+    REJECTED = "rejected"  # it wrote another one, or the step had no room for it
+
+
 class Judged(Enum):
     """What became of a reply in shadow mode."""
 
@@ -132,6 +139,8 @@ HITS = Count("enforcer_grammar_cache_hits", "Lookups that the grammar cache answ
 MISSES = Count("enforcer_grammar_cache_misses", "Lookups that had to compile a grammar.")
 SHORTENED = Count("enforcer_turns_shortened", "Turns with a call that a budget shortened.")
 FAILED = Count("enforcer_turns_failed", "Turns that the enforcer ended.", _by(reason=Failure))
+DRAFTS = Count("enforcer_draft_tokens", "Draft tokens by the grammar.", _by(outcome=Drafted))
+CALL_PASSES = Count("enforcer_call_passes", "Forward passes within calls, with drafts on.")
 # An API server, what launches several, or a program that uses vLLM offline is a front.
 PARTS = FRONT, ENGINE, WORKER = "front", "engine", "worker"
 PROCESSES = Gauge("enforcer_processes", "Running processes with the plugin.", _by(part=PARTS))

@@ -1,0 +1,1 @@
+"""Draft tokens by the grammar: forward passes, their time, and what a server gains."""
