@@ -329,14 +329,18 @@ def style_of(t: MatcherState, style: i64) -> i64:
 
 
 @cython.cfunc
-def drafted(t: MatcherState, count: i64) -> list:
-    """Return symbols of the walk: bytes, or 256 and a token id of a special token."""
-    found = []
+def drafted(t: MatcherState, count: index) -> list:
+    """Return the first symbols of the walk: bytes, and token ids of special tokens between them."""
+    found: list = []
+    data = bytearray()
     for i in range(count):
-        symbol = cython.cast(cython.longlong, t.ending.symbols[i])
-        if symbol >= FIRST_MARKER:
-            symbol = FIRST_MARKER + t.tables.markers[symbol - FIRST_MARKER]
-        found.append(symbol)
+        symbol = t.ending.symbols[i]
+        if symbol < FIRST_MARKER:
+            data.append(symbol)
+            continue
+        found += [bytes(data), t.tables.markers[symbol - FIRST_MARKER]]
+        data = bytearray()
+    found.append(bytes(data))
     return found
 
 
