@@ -36,11 +36,12 @@ def main() -> int:
     arguments = options.parse_args()
     calls = recorded()[: arguments.calls]
     for name in arguments.formats:
-        enforcer = Enforcer(vocabulary_of(FORMATS[name]), name)
+        vocabulary = vocabulary_of(FORMATS[name])
         rows = [[name, *_HEADS], ["---", *["--:"] * len(_HEADS)]]
         for policy, count, compact in product(("forced", "likely"), _COUNTS, (False, True)):
             style = "compact" if compact else "spaced"
             rows.append([f"{policy}, {count} tools, {style}"])
+            enforcer = Enforcer(vocabulary, name)  # which learns the style of one model
             for _ in range(2):  # the first time for what is kept
                 counts, refused = _measure(
                     enforcer, calls, count, Style(compact=compact), arguments.limit, policy

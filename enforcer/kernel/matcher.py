@@ -247,7 +247,7 @@ class TextMatcher(MatcherState):
             is_likely: whether likely names and closing brackets are taken, or only what is forced.
 
         Returns:
-            The style, as bits: 1 for a space before a value, 2 for one behind a comma; what is
+            The style, as bits, see `enforcer.kernel.drafts`; what is
             likely: bytes, then any number of times a special token's id and bytes; and whether the
             text is complete behind it.
 

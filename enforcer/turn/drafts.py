@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _BYTES = 8  # of a proposal, for each of its token ids
 _KEPT = 16_384  # texts whose token ids are kept
 _Pieces: TypeAlias = "list[bytes | int]"  # see `TextMatcher.draft`
-_SPACED = 3  # the style of `json.dumps`; see `TextMatcher.draft`
+_USUAL = 27  # the style of `json.dumps`, and of tags on lines of their own; see `TextMatcher.draft`
 
 
 class DraftStyle:
@@ -46,7 +46,7 @@ class DraftStyle:
     """
 
     def __init__(self, table: Table) -> None:
-        self.style = _SPACED
+        self.style = _USUAL
         self._vocabulary = table.vocabulary
         self.ids = lru_cache(_KEPT)(self._find_ids)
         self.beginnings: WeakKeyDictionary[Startable, dict[tuple[int, int, bool], _Pieces]]
@@ -149,7 +149,10 @@ class Drafter:
             step = around.likely(place)
             if step is None:
                 break
-            symbol, place = step
+            symbol, to = step
+            if to == place:
+                break
+            place = to
             self._add([symbol - ID if symbol >= ID else bytes([symbol])])
             if around.begins_names(place):
                 low, high, depth = 0, len(names.texts), 0
