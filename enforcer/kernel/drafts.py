@@ -138,14 +138,14 @@ def raw_symbol(t: MatcherState, s: cython.pointer[State], style: i64) -> i64:
     """Return the next symbol of a raw value, or of its delimiter that has begun; or -1."""
     if s.count == 0 and style & BROKEN_VALUES and may_follow_by(t, 10):
         return 10
-    if s.automaton_state < 0 or s.pending != 0:
+    if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0:
         return only_symbol(t, s)
     number = automaton_of(t, s)
-    if count_bits(t.tables.opens[automaton_at(t, number).states + s.automaton_state]) < _FREE:
-        return only_symbol(t, s)
-    missing = distance(t, s, number, s.automaton_state, s.languages, s.count)
-    if missing > costs_of(t).farthest[number] - _BEGUN:
-        return -1
+    groups = t.tables.opens[automaton_at(t, number).states + s.automaton_state] & ~SPACES
+    if count_bits(groups) > 1:
+        missing = distance(t, s, number, s.automaton_state, s.languages, s.count)
+        if count_bits(groups) < _FREE or missing > costs_of(t).farthest[number] - _BEGUN:
+            return -1
     return symbol_of(t, s, nearest_character(t, s, s.automaton_state, -1, s.languages, s.count))
 
 
@@ -353,8 +353,9 @@ def place_of(t: MatcherState, node: cython.pointer[Node], n: i64) -> i64:
 def style_of(t: MatcherState, style: i64) -> i64:
     """Return the style of a text, as bits, by its last tokens; as before where they show none."""
     s = past_state(t, t.at)
-    most = _SHORT if s.phase == IN_VALUE else 0
-    if s.count > most and (s.phase == IN_STRING or s.phase >= IN_RAW):
+    if s.phase == IN_RAW or (s.phase == IN_STRING and s.count != 0):
+        return style
+    if s.phase == IN_VALUE and s.count > _SHORT:
         return style
     before = cython.cast(cython.longlong, 0)
     for i in range(max(t.length - _TAIL, cython.cast(cython.longlong, 0)), t.length):
