@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import cython
 
-from enforcer.kernel.aims import nearest_character, toward_name
+from enforcer.kernel.aims import costs_of, distance, nearest_character, toward_name
 from enforcer.kernel.ends import (
     copy_state,
     ending_state,
@@ -33,11 +33,18 @@ from enforcer.kernel.state import (
 from enforcer.kernel.strings import quote_of, symbol_of
 from enforcer.kernel.values import close_bare, complete_values, ended_texts
 
-# The style of a text, as bits: a space behind the symbol before a value, and behind a comma.
+# The style of a text, as bits: a space behind the symbol before a value, behind a comma, and before
+# the text; a line break behind the delimiters of raw values, and before such a value.
 SPACED_VALUES = cython.declare(cython.int, 1)
 SPACED_ITEMS = cython.declare(cython.int, 2)
+SPACED_TEXT = cython.declare(cython.int, 4)
+BROKEN_LINES = cython.declare(cython.int, 8)
+BROKEN_VALUES = cython.declare(cython.int, 16)
 
-_TAIL = 2  # token ids that are looked at for the style
+_TAIL = 3  # token ids that are looked at for the style
+_SHORT = 4  # characters of a raw value, up to which these may have what stands before it
+_FREE = 8  # groups of bytes, from which on a text is free
+_BEGUN = 2  # characters of a delimiter, from which on it is likely to be one
 _NULL = 110  # the first byte of `null`
 
 
@@ -81,9 +88,13 @@ def likely_symbol(t: MatcherState, style: i64, is_likely: cython.bint) -> i64:
     s = ending_state(t, 0)
     if s.phase == IN_NAME or s.phase == IN_KEY or s.phase == IN_ARGUMENT:
         return name_symbol(t, s, is_likely)
-    if s.phase == IN_STRING or s.phase == IN_RAW or s.phase == IN_VALUE:
+    if s.phase == IN_STRING or s.phase == IN_RAW:
         return only_symbol(t, s)
+    if s.phase == IN_VALUE:
+        return raw_symbol(t, s, style)
     if s.phase >= IN_RAW:
+        if s.automaton_state == 0 and style & BROKEN_LINES and may_follow_by(t, 10):
+            return 10
         return delimiter_symbol(t, s, is_likely)
     if s.phase == IN_BARE:
         a = automaton_at(t, automaton_of(t, s))
@@ -104,13 +115,38 @@ def likely_symbol(t: MatcherState, style: i64, is_likely: cython.bint) -> i64:
     is_spaced: cython.bint = s.pending == 0 and t.tables.white_space > 0
     if s.phase == OBJECT_COMMA:
         return 32 if is_spaced and style & SPACED_ITEMS else first_of_name(t, s, is_likely)
-    if s.phase == BEGIN and is_spaced and s.frame >= 0 and not is_of_call(t, s.frame):
-        is_item: cython.bint = t.arena[s.frame + KIND] != OBJECT_FRAME
-        if style & (SPACED_ITEMS if is_item else SPACED_VALUES):
-            return 32
+    if s.phase == BEGIN and is_spaced and style & space_before(t, s.frame):
+        return 32
     if s.phase == ARRAY_OPEN and not is_likely and may_follow_by(t, 93):
         return -1
     return first_of_value(t, s, is_likely)
+
+
+@cython.cfunc
+def space_before(t: MatcherState, frame: i64) -> i64:
+    """Return the style, as a bit, that decides on a space before a value in a frame."""
+    if frame < 0:
+        return SPACED_TEXT
+    if is_of_call(t, frame):
+        return 0
+    return SPACED_VALUES if t.arena[frame + KIND] == OBJECT_FRAME else SPACED_ITEMS
+
+
+@cython.cfunc
+@cython.exceptval(-9, check=False)
+def raw_symbol(t: MatcherState, s: cython.pointer[State], style: i64) -> i64:
+    """Return the next symbol of a raw value, or of its delimiter that has begun; or -1."""
+    if s.count == 0 and style & BROKEN_VALUES and may_follow_by(t, 10):
+        return 10
+    if s.automaton_state < 0 or s.pending != 0:
+        return only_symbol(t, s)
+    number = automaton_of(t, s)
+    if count_bits(t.tables.opens[automaton_at(t, number).states + s.automaton_state]) < _FREE:
+        return only_symbol(t, s)
+    missing = distance(t, s, number, s.automaton_state, s.languages, s.count)
+    if missing > costs_of(t).farthest[number] - _BEGUN:
+        return -1
+    return symbol_of(t, s, nearest_character(t, s, s.automaton_state, -1, s.languages, s.count))
 
 
 @cython.cfunc
@@ -192,6 +228,8 @@ def delimiter_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cytho
             if not is_likely:
                 return -1
             languages = 1 if next_aim(t, s.frame, True) >= 0 else 2
+        if languages == 2 and is_whole_text(t, s):
+            return -1
     elif s.phase == IN_ANY or s.phase == IN_WRITTEN:
         return -1
     return symbol_of(t, s, nearest_character(t, s, s.automaton_state, -1, languages, 0))
@@ -315,28 +353,49 @@ def place_of(t: MatcherState, node: cython.pointer[Node], n: i64) -> i64:
 def style_of(t: MatcherState, style: i64) -> i64:
     """Return the style of a text, as bits, by its last tokens; as before where they show none."""
     s = past_state(t, t.at)
-    if s.count != 0 and (s.phase == IN_STRING or s.phase >= IN_RAW):
+    most = _SHORT if s.phase == IN_VALUE else 0
+    if s.count > most and (s.phase == IN_STRING or s.phase >= IN_RAW):
         return style
     before = cython.cast(cython.longlong, 0)
     for i in range(max(t.length - _TAIL, cython.cast(cython.longlong, 0)), t.length):
         first = t.tree.text0[t.accepted[i]]
-        for at in range(first, t.tree.text0[t.accepted[i] + 1]):
-            byte = cython.cast(cython.longlong, t.tree.text[at])
-            kind = SPACED_VALUES if before == 58 else SPACED_ITEMS if before == 44 else 0
-            style = style | kind if byte == 32 else style & ~kind
-            before = byte
+        end = t.tree.text0[t.accepted[i] + 1]
+        if first == end:  # a special token, as delimiters may be
+            style = after_symbol(style, before, 60, False)
+            before = 62
+        elif i == 0:
+            first += t.skipped
+            style = style | SPACED_TEXT if t.tree.text[first] == 32 else style & ~SPACED_TEXT
+        for at in range(first, end):
+            style = after_symbol(style, before, t.tree.text[at], s.phase == IN_VALUE)
+            before = t.tree.text[at]
     return style
 
 
 @cython.cfunc
-def drafted(t: MatcherState, count: i64) -> list:
-    """Return symbols of the walk: bytes, or 256 and a token id of a special token."""
-    found = []
+def after_symbol(style: i64, before: i64, byte: i64, is_value: cython.bint) -> i64:
+    """Return the style of a text by a byte, and the one before it."""
+    if before == 62 and byte == 10:
+        return style | (BROKEN_VALUES if is_value else BROKEN_LINES)
+    if before == 62:
+        return style & ~(BROKEN_LINES if byte == 60 else BROKEN_VALUES)
+    kind = SPACED_VALUES if before == 58 else SPACED_ITEMS if before == 44 else 0
+    return style | kind if byte == 32 else style & ~kind
+
+
+@cython.cfunc
+def drafted(t: MatcherState, count: index) -> list:
+    """Return the first symbols of the walk: bytes, and token ids of special tokens between them."""
+    found: list = []
+    data = bytearray()
     for i in range(count):
-        symbol = cython.cast(cython.longlong, t.ending.symbols[i])
-        if symbol >= FIRST_MARKER:
-            symbol = FIRST_MARKER + t.tables.markers[symbol - FIRST_MARKER]
-        found.append(symbol)
+        symbol = t.ending.symbols[i]
+        if symbol < FIRST_MARKER:
+            data.append(symbol)
+            continue
+        found += [bytes(data), t.tables.markers[symbol - FIRST_MARKER]]
+        data = bytearray()
+    found.append(bytes(data))
     return found
 
 
