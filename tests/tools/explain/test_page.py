@@ -58,7 +58,7 @@ def test_a_page_carries_the_turn_and_loads_nothing() -> None:
 def test_colours_and_scales_of_the_page_are_explained() -> None:
     text = page(traced())
     legends = "".join(re.findall(r'<div class="legend">.*?</div>', text, re.DOTALL))
-    for kind in ("tight", "marker", "changed", "legal", "shown", "masked"):
+    for kind in ("tight", "marker", "draft", "changed", "legal", "shown", "masked"):
         assert re.search(rf'class="(t )?{kind}"', legends), kind
     assert "Legal token ids at each position (logarithmic)" in text
     for axis in ("count", "position"):
@@ -70,15 +70,15 @@ def test_the_table_says_what_was_taken_away() -> None:
     said = list(lines(traced()))
     assert any(line.strip().startswith("taken away: `]` (-0.10)") for line in said)
     assert said[-1].endswith("tokens: changed at 1 of them")
-    assert said[-2].startswith("next: the name of a property")
+    assert said[-3].startswith("next: the name of a property")
 
 
 def test_the_table_of_a_turn_that_is_not_legal() -> None:
     ids = [*write(V, ARGUMENTS), V.find(b"["), V.find(b"]")]
     said = list(lines(follow(turn(), [Given(i) for i in ids])))
-    assert "✗ `[`" in said[-4]
-    assert said[-3].strip().startswith("not legal: `[` does not fit")
-    assert said[-2].strip() == "the token after it was not followed"
+    assert "✗ `[`" in said[-5]
+    assert said[-4].strip().startswith("not legal: `[` does not fit")
+    assert said[-3].strip() == "the token after it was not followed"
     assert said[-1].endswith("the last one is not legal")
 
 

@@ -1,5 +1,8 @@
 """Turns followed token by token."""
 
+from bench.drafts.simulation import Counts
+from bench.drafts.simulation import follow as simulate
+from enforcer.tools.explain.table import lines
 from enforcer.tools.explain.trace import Given, follow, read_spelled, split_markers
 from tests.explained_turns import ARGUMENTS, turn
 from tests.vocabularies import write
@@ -40,6 +43,26 @@ def test_an_id_below_the_best_legal_one_was_not_taken_away() -> None:
     ids = [Given(i) for i in write(V, ARGUMENTS + '{"unit":"')]
     found = follow(turn(), [*ids, Given(c, ((c, -0.1), (k, -2.5)))])
     assert found.changed == ()
+
+
+def test_tokens_that_the_grammar_would_have_proposed() -> None:
+    text = "I look." + ARGUMENTS + '{"unit":"c","city":"P"}<|tool_call_end|>'
+    ids, counts = write(V, text), Counts()
+    simulate(turn(), ids, V, counts, limit=8, likely=True)
+    found = follow(turn(), [*map(Given, ids)])
+    drafts = sum(step.is_draft for step in found.steps)
+    assert drafts == len(ids) - counts.passes.total() > 0
+    free = [step.own.token for step in found.steps if step.is_free]
+    assert "".join(free) == "I look.<|tool_calls_section_begin|>"
+    assert f"» {drafts} of {len(ids) - len(free)} tokens outside" in [*lines(found)][-2]
+
+
+def test_a_formatted_text_is_proposed_and_is_not_free() -> None:
+    asked = {"type": "json_schema", "json_schema": {"name": "a", "schema": {"const": "Rome"}}}
+    ids = write(V, '"Rome"')
+    steps = follow(turn(tools=None, choice=None, response_format=asked), [*map(Given, ids)]).steps
+    assert [step.is_draft for step in steps[1:]] == [True] * (len(ids) - 1)
+    assert not any(step.is_free for step in steps)
 
 
 def test_markers_that_are_spelled_are_tokens() -> None:
