@@ -6,9 +6,8 @@ from html.parser import HTMLParser
 
 from enforcer.tools.cli.output import plain
 from enforcer.tools.explain.table import as_json, lines, page
-from enforcer.tools.explain.trace import Given, Trace, follow
-from tests.explained_turns import ARGUMENTS, turn
-from tests.vocabularies import write
+from enforcer.tools.explain.trace import Given, Trace
+from tests.explained_turns import ARGUMENTS, followed
 from tests.walks import V
 
 EVIL = 'x</script><script>alert("/*trace*/")<!--title-->'
@@ -40,7 +39,7 @@ class Scripts(HTMLParser):
 def traced() -> Trace:
     text = ARGUMENTS + '{"city":' + json.dumps(EVIL)
     last = Given(V.find(b","), ((V.find(b"]"), -0.1), (V.find(b","), -3.0)))
-    return follow(turn(), [*(Given(i) for i in write(V, text)), last], EVIL)
+    return followed(text, last, title=EVIL)
 
 
 def test_a_page_carries_the_turn_and_loads_nothing() -> None:
@@ -74,8 +73,7 @@ def test_the_table_says_what_was_taken_away() -> None:
 
 
 def test_the_table_of_a_turn_that_is_not_legal() -> None:
-    ids = [*write(V, ARGUMENTS), V.find(b"["), V.find(b"]")]
-    said = list(lines(follow(turn(), [Given(i) for i in ids])))
+    said = list(lines(followed(ARGUMENTS, Given(V.find(b"[")), Given(V.find(b"]")))))
     assert "✗ `[`" in said[-5]
     assert said[-4].strip().startswith("not legal: `[` does not fit")
     assert said[-3].strip() == "the token after it was not followed"
@@ -83,10 +81,9 @@ def test_the_table_of_a_turn_that_is_not_legal() -> None:
 
 
 def test_what_is_expected_is_said_once_for_a_step() -> None:
-    ids = [Given(i) for i in write(V, ARGUMENTS)]
     wanted = [V.find(each) for each in (b"[", b"]", b",", b":")]
     last = Given(wanted[0], tuple((token, -0.1 - at) for at, token in enumerate(wanted)))
-    said = "\n".join(lines(follow(turn(), [*ids, last])))
+    said = "\n".join(lines(followed(ARGUMENTS, last)))
     assert said.count("does not fit") == 2
     assert said.count("expected ") == 1
     assert "taken away: `[` (-0.10), `]` (-1.10), `,` (-2.10), `:` (-3.10): does not fit" in said
