@@ -3,8 +3,6 @@
 from contextlib import suppress
 from typing import Any
 
-import pytest
-
 import enforcer
 from enforcer.errors import BudgetTooSmall, EnforcerError
 from enforcer.tools.explain.turn import ExplainedMatcher
