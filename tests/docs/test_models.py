@@ -16,7 +16,7 @@ PAGES = [each for each in sorted(FOLDER.glob("*.md")) if each.stem not in ("inde
 
 
 def row(text: str, name: str) -> str:
-    found = re.findall(rf"^\| {name} \| (.*) \|$", text, re.MULTILINE)
+    found = re.findall(rf"^- {name}: (.*(?:\n  .*)*)$", text, re.MULTILINE)
     assert len(found) == 1, name
     return str(found[0])
 
