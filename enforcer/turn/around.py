@@ -249,7 +249,7 @@ class Around:
         It is the byte that was read there last; where none was, the only symbol that is no white
         space, or a special token that begins no call. Of free content nothing is likely.
         """
-        if self._kinds[number] == _BETWEEN:
+        if self._kinds[number] not in (_NAMES, _CONTENT):
             byte = int(self._taken[number])
             if byte >= 0 and self._to[number, byte] >= 0:
                 return byte, int(self._to[number, byte])
