@@ -1,7 +1,7 @@
 """`python -m bench.drafts.serving`: tokens a second of a real small model, with and without drafts.
 
-SmolLM2-135M-Instruct on vLLM's CPU build, servers side by side that take turns: vLLM as it comes,
-which schedules asynchronously; vLLM with n-gram drafts; the Enforcer; the Enforcer with drafts
+SmolLM2-135M-Instruct on vLLM's CPU build, served one way after the other: vLLM as it comes, which
+schedules asynchronously; vLLM with n-gram drafts; the Enforcer; the Enforcer with drafts
 by the grammar. vLLM writes to the same prompts whatever its model does; of the Enforcer a call is
 demanded (`tool_choice: required`). In the last load half of the requests have no tools, and what
 these get is counted.
@@ -14,7 +14,6 @@ import asyncio
 import json
 import statistics
 import tempfile
-from contextlib import ExitStack
 from dataclasses import replace
 from itertools import cycle, islice
 from pathlib import Path
@@ -27,6 +26,7 @@ from bench.speculation.ways import GRAMMAR
 from bench.throughput import Sent, send
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
 
     from bench.demo.servers import Setting
 
@@ -79,36 +79,35 @@ def main() -> None:
     parser.add_argument("--in-flight", type=int, nargs="+", default=(1, 8, 32))
     options = parser.parse_args()
     found: dict[str, dict[str, list[Sent]]] = {}
-    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
-        servers = _start(stack, Path(folder), max(options.in_flight))
-        for at in range(-1, options.rounds):
-            for in_flight in options.in_flight:
-                first = max(at, 0) * _EACH * in_flight
-                order = [*servers][at % len(servers) :] + [*servers][: at % len(servers)]
-                for setting in order:
-                    choice = "required" if setting.plugins else "auto"
-                    count = _EACH * max(in_flight, 4)
-                    url = servers[setting].url
-                    sent = asyncio.run(
-                        send(url, bodies(count, choice, first), in_flight, streamed=True)
-                    )
-                    mixed = asyncio.run(both(url, in_flight, choice, first))
-                    if at >= 0:  # the round before is for what is kept
-                        for load, each in ((f"{in_flight}", sent), (f"{in_flight} beside", mixed)):
-                            found.setdefault(load, {}).setdefault(setting.name, []).append(each)
+    with tempfile.TemporaryDirectory() as folder:
+        for setting in settings():
+            _measure(setting, Path(folder), options.in_flight, options.rounds, found)
     print(table(found))
 
 
-def _start(stack: ExitStack, folder: Path, most: int) -> dict[Setting, Server]:
-    """Start the servers, one after another."""
-    model, servers = weights.model(), {}
-    for at, setting in enumerate(settings()):
-        flags = (*setting.flags, "--max-num-seqs", str(2 * most))
-        served = with_a_worker_process(replace(setting, flags=flags))
-        server = stack.enter_context(Server(model, served, folder / f"{at}.log"))
+def _measure(
+    setting: Setting,
+    folder: Path,
+    in_flights: Sequence[int],
+    rounds: int,
+    found: dict[str, dict[str, list[Sent]]],
+) -> None:
+    """Serve in one way, and note what came by load."""
+    choice = "required" if setting.plugins else "auto"
+    flags = (*setting.flags, "--max-num-seqs", str(2 * max(in_flights)))
+    served = with_a_worker_process(replace(setting, flags=flags))
+    with Server(weights.model(), served, folder / f"{setting.name}.log") as server:
         server.wait_until_ready()
-        servers[setting] = server
-    return servers
+        for at in range(-1, rounds):
+            for in_flight in in_flights:
+                first = max(at, 0) * _EACH * in_flight
+                count = _EACH * max(in_flight, 4)
+                asked = bodies(count, choice, first)
+                sent = asyncio.run(send(server.url, asked, in_flight, streamed=True))
+                mixed = asyncio.run(both(server.url, in_flight, choice, first))
+                if at >= 0:  # the round before is for what is kept
+                    for load, each in ((f"{in_flight}", sent), (f"{in_flight} beside", mixed)):
+                        found.setdefault(load, {}).setdefault(setting.name, []).append(each)
 
 
 def table(found: dict[str, dict[str, list[Sent]]]) -> str:

@@ -243,37 +243,31 @@ class Around:
         behind = int(self._behind[number])
         return int(self._falls[number]) if behind < 0 else behind
 
-    def likely(self, number: int) -> tuple[int, int] | None:
+    def likely(self, number: int, *, guess: bool) -> tuple[int, int] | None:
         """Return the symbol that likely comes next at a place, and where it leads; None for none.
 
         It is the byte that was read there last; where none was, the only symbol that is no white
-        space, or a special token that begins no call. Of free content nothing is likely.
+        space. With `guess` it may be the only one that begins no call. Of free content nothing is
+        likely.
         """
-        if self._kinds[number] not in (_NAMES, _CONTENT):
+        is_content = self._kinds[number] == _CONTENT
+        if not is_content and self._kinds[number] != _NAMES:
             byte = int(self._taken[number])
             if byte >= 0 and self._to[number, byte] >= 0:
                 return byte, int(self._to[number, byte])
-        return self._only(number)
+        return self._only(number, guess and not is_content)
 
-    def _find_only(self, number: int) -> tuple[int, int] | None:
+    def _find_only(self, number: int, guess: bool) -> tuple[int, int] | None:  # noqa: FBT001 - a key
         if self._to[number, 0] == _UNKNOWN:
             self._make(number)
-        legal = [byte for byte in range(_BYTES) if self._to[number, byte] >= 0]
-        words = [byte for byte in legal if byte not in BLANK_BYTES]
-        special = self.special(number)
-        if words:
-            is_only = len(words) == 1 and not special
-            return (words[0], int(self._to[number, words[0]])) if is_only else None
-        if self._kinds[number] == _CONTENT and len(special) > 1:
-            return None
-        ends = [
-            (ID + token, to)
-            for token, to in special.items()
-            if len(special) == 1 or self._segment(self.places[to]) is not Segment.HEADER
-        ]
-        if special:
-            return ends[0] if len(ends) == 1 else None
-        return (legal[0], int(self._to[number, legal[0]])) if len(legal) == 1 else None
+        legal = [(byte, int(to)) for byte, to in enumerate(self._to[number]) if to >= 0]
+        found = [step for step in legal if step[0] not in BLANK_BYTES]
+        found += [(ID + token, to) for token, to in self.special(number).items()]
+        if len(found) > 1 and guess:
+            header = Segment.HEADER
+            found = [step for step in found if self._segment(self.places[step[1]]) is not header]
+        found = found or legal
+        return found[0] if len(found) == 1 else None
 
 
 def _longer(table: npt.NDArray[_Whole], count: int) -> npt.NDArray[_Whole]:

@@ -116,7 +116,7 @@ class Drafter:
                 if (behind := around.behind_name(place)) >= 0:
                     place = behind
                     continue
-            step = around.likely(place)
+            step = around.likely(place, guess=self._likely)
             if step is None:
                 break
             symbol, to = step

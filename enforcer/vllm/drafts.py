@@ -162,7 +162,7 @@ class Drafting:
         ):
             if number:
                 metrics.count(metric_defs.DRAFTS, outcome, number=number)
-        if before.in_call:
+        if before.in_call or before.tokens:
             metrics.count(metric_defs.CALL_PASSES)
 
 
