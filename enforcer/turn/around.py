@@ -239,23 +239,29 @@ class Around:
         return bool(self._kinds[number] == _NAMES)
 
     def behind_name(self, number: int) -> int:
-        """Return the place behind a whole name that is read at a place; less than 0 for none."""
-        behind = int(self._behind[number])
-        return int(self._falls[number]) if behind < 0 else behind
+        """Return the place to which a whole name leads that is read at a place; -1 for none."""
+        return int(self._behind[number])
 
-    def likely(self, number: int) -> tuple[int, int] | None:
+    def likely(self, number: int, *, is_guess: bool) -> tuple[int, int] | None:
         """Return the symbol that likely comes next at a place, and where it leads; None for none.
 
         It is the byte that was read there last; where none was, the only symbol that is no white
-        space, or a special token that begins no call. Of free content nothing is likely.
-        """
-        if self._kinds[number] == _BETWEEN:
-            byte = int(self._taken[number])
-            if byte >= 0 and self._to[number, byte] >= 0:
-                return byte, int(self._to[number, byte])
-        return self._only(number)
+        space, or a special token that begins no call. It is less than 0 where a header goes on
+        without one. Of free content nothing is likely, nor behind the turn's end.
 
-    def _find_only(self, number: int) -> tuple[int, int] | None:
+        Args:
+            number: of the place.
+            is_guess: whether there may be others than white space and it.
+
+        """
+        byte = int(self._taken[number])
+        if byte >= 0 and self._kinds[number] != _CONTENT and (is_guess or byte in BLANK_BYTES):
+            to = int(self._to[number, byte])
+            if 0 <= to != number:
+                return byte, to
+        return self._only(number, is_guess=is_guess)
+
+    def _find_only(self, number: int, *, is_guess: bool) -> tuple[int, int] | None:
         if self._to[number, 0] == _UNKNOWN:
             self._make(number)
         legal = [byte for byte in range(_BYTES) if self._to[number, byte] >= 0]
@@ -264,15 +270,20 @@ class Around:
         if words:
             is_only = len(words) == 1 and not special
             return (words[0], int(self._to[number, words[0]])) if is_only else None
+        if self.places[number].state == self._lexer.dialect.final:
+            return None
         if self._kinds[number] == _CONTENT and len(special) > 1:
             return None
         ends = [
             (ID + token, to)
             for token, to in special.items()
-            if len(special) == 1 or self._segment(self.places[to]) is not Segment.HEADER
+            if len(special) == 1
+            or (is_guess and self._segment(self.places[to]) is not Segment.HEADER)
         ]
         if special:
             return ends[0] if len(ends) == 1 else None
+        if self._falls[number] >= 0:
+            return -1, int(self._falls[number])
         return (legal[0], int(self._to[number, legal[0]])) if len(legal) == 1 else None
 
 

@@ -120,11 +120,12 @@ class Drafter:
                 if (behind := around.behind_name(place)) >= 0:
                     place = behind
                     continue
-            step = around.likely(place)
+            step = around.likely(place, is_guess=likely)
             if step is None:
                 break
-            found.append(step[0])
-            place = step[1]
+            symbol, place = step
+            if symbol >= 0:
+                found.append(symbol)
             if around.begins_names(place):
                 low, high, depth = 0, len(names.texts), 0
         return found, False

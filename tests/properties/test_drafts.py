@@ -1,0 +1,54 @@
+"""What holds of draft tokens in every format, wherever a turn stands."""
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+
+from enforcer.turn.matcher import Matcher
+from enforcer.turn.reader import native_text
+from tests.dialect_cases import NAMES
+from tests.properties.test_dialects import SEEDS, matcher_of, requests, step, written
+from tests.vocabularies import legal, row_of
+from tests.walks import examples
+
+_IN_STRING = (7, 15, 19)  # phases of the kernel
+
+
+def is_free(matcher: Matcher) -> bool:
+    """Return whether free content, reasoning or a free string is being written."""
+    if matcher.position.grammar is None:
+        return bool(matcher.position.row.text)
+    text = native_text(matcher.position.grammar)
+    return text.open_values()[0][0] in _IN_STRING and {*b"xyz"} <= legal(matcher)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", NAMES)
+@examples(40)
+@given(request=requests(), seed=SEEDS)
+def test_drafts_are_legal_and_change_nothing(name: str, request: dict[str, Any], seed: int) -> None:
+    matcher, random = matcher_of(name, written(name, request)), Random(seed)
+    ids: list[int] = []
+    while len(ids) < 90 and not matcher.is_finished:
+        row, now, limit = row_of(matcher), matcher.position, random.randint(1, 12)
+        found = matcher.propose(limit, likely=random.random() < 0.5)
+        assert len(found) <= limit
+        assert matcher.validate(found) == len(found)
+        assert (row_of(matcher) == row).all()
+        assert (matcher.position, matcher.accepted) == (now, len(ids))
+        for token_id in found:
+            assert not is_free(matcher), (token_id, matcher)
+            assert matcher.accept(token_id)
+        matcher.rollback(len(found))
+        assert (row_of(matcher) == row).all()
+        kept = found if random.random() < 0.5 else []
+        ids += kept
+        assert all(map(matcher.accept, kept))
+        if not matcher.is_finished:
+            ids.append(step(matcher, random, hurry=0.4 + len(ids) / 150))
+            assert matcher.accept(ids[-1])
+    assert matcher.failure is None
+    matcher.rollback(len(ids))
+    assert matcher.validate(ids) == len(ids)
