@@ -10,14 +10,8 @@ from __future__ import annotations
 
 import cython
 
-from enforcer.kernel.aims import nearest_character, toward_name
-from enforcer.kernel.ends import (
-    copy_state,
-    ending_state,
-    is_whole_text,
-    takes_symbol,
-    widen_ending,
-)
+from enforcer.kernel.aims import costs_of, distance, nearest_character, toward_name
+from enforcer.kernel.ends import copy_state, ending_state, is_whole_text, takes_symbol, widen_ending
 from enforcer.kernel.records import *
 from enforcer.kernel.state import (
     MatcherState,
@@ -31,14 +25,23 @@ from enforcer.kernel.state import (
     past_state,
 )
 from enforcer.kernel.strings import quote_of, symbol_of
-from enforcer.kernel.values import close_bare, complete_values, ended_texts
+from enforcer.kernel.values import close_bare, ended_texts
 
-# The style of a text, as bits: a space behind the symbol before a value, and behind a comma.
+# The style of a text, as bits: a space behind the symbol before a value, behind a comma, and before
+# the text; a line break behind the delimiters of raw values, and before such a value.
 SPACED_VALUES = cython.declare(cython.int, 1)
 SPACED_ITEMS = cython.declare(cython.int, 2)
+SPACED_TEXT = cython.declare(cython.int, 4)
+BROKEN_LINES = cython.declare(cython.int, 8)
+BROKEN_VALUES = cython.declare(cython.int, 16)
 
-_TAIL = 2  # token ids that are looked at for the style
+_TAIL = 3  # token ids that are looked at for the style
+_SHORT = 4  # characters of a raw value, up to which these may have what stands before it
+_FREE = 8  # groups of bytes, from which on a text is free
+_BEGUN = 2  # characters of a delimiter, from which on it is likely to be one
 _NULL = 110  # the first byte of `null`
+_NO_SYMBOL = cython.declare(cython.int, -1)
+_SEVERAL = cython.declare(cython.int, -2)  # symbols, of which one is wanted
 
 
 @cython.cfunc
@@ -57,9 +60,10 @@ def draft_symbols(t: MatcherState, most: index, style: i64, is_likely: cython.bi
     while e.symbols.shape[0] < most:
         widen_ending(t)
     copy_state(ending_state(t, 0), past_state(t, t.at))
+    e.aim = -1
     count = cython.cast(cython.Py_ssize_t, 0)
     while count < most:
-        symbol = likely_symbol(t, style, is_likely)
+        symbol = likely_symbol(t, ending_state(t, 0), style, is_likely)
         if symbol < 0 or not takes_symbol(t, 0, symbol):
             break
         copy_state(ending_state(t, 0), ending_state(t, 1))
@@ -69,30 +73,25 @@ def draft_symbols(t: MatcherState, most: index, style: i64, is_likely: cython.bi
 
 
 @cython.cfunc
-def may_follow_by(t: MatcherState, symbol: i64) -> cython.bint:
-    """Return whether a symbol is legal at the state of the walk."""
-    return takes_symbol(t, 0, symbol)
-
-
-@cython.cfunc
-@cython.exceptval(-9, check=False)
-def likely_symbol(t: MatcherState, style: i64, is_likely: cython.bint) -> i64:
+def likely_symbol(
+    t: MatcherState, s: cython.pointer[State], style: i64, is_likely: cython.bint
+) -> i64:
     """Return the likely next symbol at the state of the walk; -1 if there is none."""
-    s = ending_state(t, 0)
     if s.phase == IN_NAME or s.phase == IN_KEY or s.phase == IN_ARGUMENT:
         return name_symbol(t, s, is_likely)
-    if s.phase == IN_STRING or s.phase == IN_RAW or s.phase == IN_VALUE:
+    if s.phase == IN_STRING or s.phase == IN_RAW:
         return only_symbol(t, s)
+    if s.phase == IN_VALUE:
+        return raw_symbol(t, s, style)
     if s.phase >= IN_RAW:
-        return delimiter_symbol(t, s, is_likely)
+        return delimiter_symbol(t, s, style, is_likely)
     if s.phase == IN_BARE:
-        a = automaton_at(t, automaton_of(t, s))
-        if t.tables.opens[a.states + s.automaton_state] != 0:
+        if t.tables.opens[automaton_at(t, automaton_of(t, s)).states + s.automaton_state] != 0:
             return only_symbol(t, s)
-        if not close_bare(t, s) or s.phase == DONE:
-            return -1
+        if not close_bare(t, s):
+            return _NO_SYMBOL
     if s.phase == DONE:
-        return -1
+        return _NO_SYMBOL
     if s.pending == CARRIAGE_RETURN:
         return 10
     if s.phase == NAMED:
@@ -104,118 +103,126 @@ def likely_symbol(t: MatcherState, style: i64, is_likely: cython.bint) -> i64:
     is_spaced: cython.bint = s.pending == 0 and t.tables.white_space > 0
     if s.phase == OBJECT_COMMA:
         return 32 if is_spaced and style & SPACED_ITEMS else first_of_name(t, s, is_likely)
-    if s.phase == BEGIN and is_spaced and s.frame >= 0 and not is_of_call(t, s.frame):
-        is_item: cython.bint = t.arena[s.frame + KIND] != OBJECT_FRAME
-        if style & (SPACED_ITEMS if is_item else SPACED_VALUES):
-            return 32
-    if s.phase == ARRAY_OPEN and not is_likely and may_follow_by(t, 93):
-        return -1
+    if s.phase == BEGIN and is_spaced and style & space_before(t, s.frame):
+        return 32
+    if s.phase == ARRAY_OPEN and not is_likely and takes_symbol(t, 0, 93):
+        return _NO_SYMBOL
     return first_of_value(t, s, is_likely)
 
 
 @cython.cfunc
-@cython.exceptval(-9, check=False)
-def first_of_value(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
-    """Return the first symbol of a value, if all values of a kind begin with it."""
-    found = cython.cast(cython.longlong, -1)
-    for symbol in (34, 91, 123):
-        if may_follow_by(t, symbol):
-            if found >= 0:
-                return -1
-            found = symbol
-    node = node_at(t, s.node)
-    groups = cython.cast(cython.longlong, 0)
-    if node.bare_automaton >= 0:
-        groups = t.tables.opens[automaton_at(t, node.bare_automaton).states]
-    if groups == 0:
-        return found
-    bare = byte_of_groups(t, groups)
-    if bare == NOTHING_LEGAL:
-        return found
-    if found < 0:
-        return bare
-    return found if is_likely and bare == _NULL else -1
-
-
-# What `byte_of_groups` returns for no byte, and for several ones.
-NOTHING_LEGAL = cython.declare(cython.int, -1)
-SEVERAL_LEGAL = cython.declare(cython.int, -2)
+def space_before(t: MatcherState, frame: i64) -> i64:
+    """Return the style, as a bit, that decides on a space before a value in a frame."""
+    if frame < 0:
+        return SPACED_TEXT
+    if t.arena[frame + KIND] != OBJECT_FRAME:
+        return SPACED_ITEMS
+    return 0 if is_of_call(t, frame) else SPACED_VALUES
 
 
 @cython.cfunc
-@cython.exceptval(-9, check=False)
+def first_of_value(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
+    """Return the first symbol of a value, if all values of a kind begin with it."""
+    found = cython.cast(cython.longlong, _NO_SYMBOL)
+    for symbol in (34, 91, 123):
+        if takes_symbol(t, 0, symbol):
+            found = symbol if found == _NO_SYMBOL else _SEVERAL
+    node = node_at(t, s.node)
+    if node.bare_automaton < 0:
+        return found
+    bare = byte_of_groups(t, t.tables.opens[automaton_at(t, node.bare_automaton).states])
+    if bare == _NO_SYMBOL or (is_likely and bare == _NULL and found != _NO_SYMBOL):
+        return found
+    return bare if found == _NO_SYMBOL else _SEVERAL
+
+
+@cython.cfunc
 def byte_of_groups(t: MatcherState, groups: i64) -> i64:
-    """Return the one legal byte of some groups, given as bits."""
-    found = cython.cast(cython.longlong, NOTHING_LEGAL)
+    """Return the legal byte of some groups, given as bits; `_SEVERAL` if it is not the only one."""
+    found = cython.cast(cython.longlong, _NO_SYMBOL)
     for k in range(t.tree.order.shape[0]):
-        if groups >> (t.tree.order[k] >> 8) & 1 and may_follow_by(t, t.tree.order[k] & 255):
-            if found != NOTHING_LEGAL:
-                return SEVERAL_LEGAL
+        if groups >> (t.tree.order[k] >> 8) & 1 and takes_symbol(t, 0, t.tree.order[k] & 255):
+            if found != _NO_SYMBOL:
+                return _SEVERAL
             found = t.tree.order[k] & 255
     return found
 
 
 @cython.cfunc
-@cython.exceptval(-9, check=False)
 def only_symbol(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return the only symbol that goes on with a text or word, or ends it, up to escapes; or -1."""
     if s.pending != 0:
-        return -1
+        return _NO_SYMBOL
     groups = cython.cast(cython.longlong, 0)
+    ended = cython.cast(cython.longlong, 0)
     if s.automaton_state >= 0:
         a = automaton_at(t, automaton_of(t, s))
         groups = t.tables.opens[a.states + s.automaton_state]
-    is_ended = False
+        ended = t.tables.accepts[a.states + s.automaton_state] & s.languages
     if s.phase != IN_BARE:
+        ended = ended_texts(t, s)
         if s.trie_node >= 0:
             groups |= t.tables.trie_opens[s.trie_node]
-        is_ended = ended_texts(t, s) != 0
-    else:
-        a = automaton_at(t, automaton_of(t, s))
-        is_ended = t.tables.accepts[a.states + s.automaton_state] & s.languages != 0
-    if groups == 0:
-        return quote_of(t, s) if s.phase == IN_STRING and is_ended else -1
-    if is_ended or count_bits(groups) > 2:
-        return -1
-    found = byte_of_groups(t, groups)
-    return found if found >= 0 and found != 92 else -1
+    if groups == 0 and s.phase == IN_STRING and ended != 0:
+        return quote_of(t, s)
+    if ended != 0 or count_bits(groups) > 2:
+        return _NO_SYMBOL
+    return byte_of_groups(t, groups & ~BACKSLASH_GROUP)
 
 
 @cython.cfunc
-@cython.exceptval(-9, check=False)
-def delimiter_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
+def raw_symbol(t: MatcherState, s: cython.pointer[State], style: i64) -> i64:
+    """Return the next symbol of a raw value, or of its delimiter that has begun; or -1."""
+    if s.count == 0 and style & BROKEN_VALUES and takes_symbol(t, 0, 10):
+        return 10
+    if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0:
+        return only_symbol(t, s)
+    number = automaton_of(t, s)
+    groups = t.tables.opens[automaton_at(t, number).states + s.automaton_state] & ~SPACES
+    if count_bits(groups) > 1:
+        missing = distance(t, s, number, s.automaton_state, s.languages, s.count)
+        if count_bits(groups) < _FREE or missing > costs_of(t).farthest[number] - _BEGUN:
+            return _NO_SYMBOL
+    return symbol_of(t, s, nearest_character(t, s, s.automaton_state, -1, s.languages, s.count))
+
+
+@cython.cfunc
+def delimiter_symbol(
+    t: MatcherState, s: cython.pointer[State], style: i64, is_likely: cython.bint
+) -> i64:
     """Return the next symbol of the text around a pair's key and value; -1 if there is none."""
+    t.ending.aim = -1
+    if s.phase == IN_ANY or s.phase == IN_WRITTEN:
+        return _NO_SYMBOL
+    if s.automaton_state == 0 and style & BROKEN_LINES and takes_symbol(t, 0, 10):
+        return 10
     languages = cython.cast(cython.longlong, 1)
     if s.phase == BETWEEN:
         languages = s.languages
         if languages == 3:
-            if not is_likely:
-                return -1
-            languages = 1 if next_aim(t, s.frame, True) >= 0 else 2
-    elif s.phase == IN_ANY or s.phase == IN_WRITTEN:
-        return -1
+            languages = 1 if next_aim(t, s.frame, is_likely) >= 0 else 2
+        if languages == 2 and (is_whole_text(t, s) or not (is_likely or s.languages == 2)):
+            return _NO_SYMBOL
     return symbol_of(t, s, nearest_character(t, s, s.automaton_state, -1, languages, 0))
 
 
 @cython.cfunc
-@cython.exceptval(-9, check=False)
 def part_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
     """Return what follows `{`, or a part of an object or array: another part or the bracket."""
+    t.ending.aim = -1
     is_open: cython.bint = s.phase == OBJECT_OPEN
     bracket = bracket_of(t, s.frame)
-    is_object: cython.bint = t.arena[s.frame + KIND] == OBJECT_FRAME
-    if is_likely and is_object:
-        aim = next_aim(t, s.frame, True)
-        if aim >= 0:
-            return first_of_name(t, s, True) if is_open else 44
-        if complete_values(t, s.frame) != 0:
-            return bracket
-    if not may_follow_by(t, bracket):
-        return first_of_name(t, s, is_likely) if is_open else 44
-    if is_open:
+    may_close: cython.bint = takes_symbol(t, 0, bracket)
+    if is_likely and t.arena[s.frame + KIND] == OBJECT_FRAME:
+        may_close = may_close and next_aim(t, s.frame, True) < 0
+    elif may_close:
         node = node_of(t, s.frame)
-        return -1 if node.names != 0 or node.classes != 0 else bracket
-    return -1 if may_follow_by(t, 44) else bracket
+        may_follow: cython.bint = node.names != 0 or node.classes != 0
+        if may_follow if is_open else takes_symbol(t, 0, 44):
+            return _NO_SYMBOL
+    if may_close:
+        return bracket
+    return first_of_name(t, s, is_likely) if is_open else 44
 
 
 @cython.cfunc
@@ -227,50 +234,45 @@ def bracket_of(t: MatcherState, frame: i64) -> i64:
 
 
 @cython.cfunc
-@cython.exceptval(-9, check=False)
 def first_of_name(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
     """Return the first byte of the next name: a quote, or its first letter; -1 if that is open."""
     if not is_of_call(t, s.frame):
         return 34
-    node = node_of(t, s.frame)
     aim = next_aim(t, s.frame, is_likely)
-    if aim < 0 or node.name_trie < 0:
-        return -1
-    return toward_name(t, node.name_trie, aim)
+    return _NO_SYMBOL if aim < 0 else toward_name(t, node_of(t, s.frame).name_trie, aim)
 
 
 @cython.cfunc
-@cython.exceptval(-9, check=False)
 def name_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
     """Return the next byte of a name that is being written; -1 if no declared one is likely."""
     if s.trie_node < 0 or (s.automaton_state >= 0 and not is_likely):
-        return -1
+        return _NO_SYMBOL
     low = t.tables.trie_low[s.trie_node]
-    aim = aim_of(t, s.frame, low, t.tables.trie_high[s.trie_node], is_likely, True)
+    high = t.tables.trie_high[s.trie_node]
+    aim = t.ending.aim
+    if not low <= aim < high:
+        aim = aim_of(t, s.frame, low, high, is_likely)
     if aim < 0:
-        return -1
+        return _NO_SYMBOL
+    t.ending.aim = aim
     if t.tables.trie_value[s.trie_node] == aim:
         return 61 if s.phase == IN_ARGUMENT else quote_of(t, s)
     return symbol_of(t, s, toward_name(t, s.trie_node, aim))
 
 
 @cython.cfunc
-@cython.exceptval(-9, check=False)
 def next_aim(t: MatcherState, frame: i64, is_likely: cython.bint) -> i64:
-    """Return the declared name that is likely the next one of an object; -1 if none is."""
-    return aim_of(t, frame, 0, node_of(t, frame).names, is_likely, False)
+    """Return the declared name that likely comes next in an object; -1 if none does."""
+    t.ending.aim = aim_of(t, frame, 0, node_of(t, frame).names, is_likely)
+    return t.ending.aim
 
 
 @cython.cfunc
-@cython.exceptval(-9, check=False)
-def aim_of(
-    t: MatcherState, frame: i64, low: i64, high: i64, is_likely: cython.bint, is_begun: cython.bint
-) -> i64:
+def aim_of(t: MatcherState, frame: i64, low: i64, high: i64, is_likely: cython.bint) -> i64:
     """Return the declared name of a range that is likely next in an object; -1 if there is none.
 
     It is the first one in the schema's order behind the last one that was written; where an
-    optional one was left out, the first required one. If a name has begun (`is_begun`), it is any.
-    Without `is_likely`, it is the only one.
+    optional one was left out, the first required one. Without `is_likely`, it is the only one.
     """
     node = node_of(t, frame)
     seen = names_at(t, frame)
@@ -294,53 +296,65 @@ def aim_of(
         if n < low or n >= high:
             continue
         count += 1
-        if is_required and (required < 0 or place < place_of(t, node, required)):
+        if is_required and (required < 0 or place < t.tables.names[node.name0 + required].place):
             required = n
-        if place > last and (following < 0 or place < place_of(t, node, following)):
+        if place > last and (following < 0 or place < t.tables.names[node.name0 + following].place):
             following = n
-    if not is_likely:
-        return max(following, required) if count == 1 else -1
+    if not is_likely and count != 1:
+        return -1
+    is_begun: cython.bint = low > 0 or high < node.names
     if following >= 0 and (not has_left_out or (is_begun and required < 0)):
         return following
     return required
 
 
 @cython.cfunc
-def place_of(t: MatcherState, node: cython.pointer[Node], n: i64) -> i64:
-    """Return where a declared name stands in the schema's order."""
-    return t.tables.names[node.name0 + n].place
-
-
-@cython.cfunc
 def style_of(t: MatcherState, style: i64) -> i64:
     """Return the style of a text, as bits, by its last tokens; as before where they show none."""
     s = past_state(t, t.at)
-    if s.count != 0 and (s.phase == IN_STRING or s.phase >= IN_RAW):
+    if s.phase == IN_RAW or (s.phase == IN_STRING and s.count != 0):
+        return style
+    if s.phase == IN_VALUE and s.count > _SHORT:
         return style
     before = cython.cast(cython.longlong, 0)
     for i in range(max(t.length - _TAIL, cython.cast(cython.longlong, 0)), t.length):
-        first = t.tree.text0[t.accepted[i]]
-        for at in range(first, t.tree.text0[t.accepted[i] + 1]):
-            byte = cython.cast(cython.longlong, t.tree.text[at])
-            kind = SPACED_VALUES if before == 58 else SPACED_ITEMS if before == 44 else 0
-            style = style | kind if byte == 32 else style & ~kind
-            before = byte
+        token = cython.cast(cython.Py_ssize_t, t.accepted[i])
+        first = t.tree.text0[token]
+        end = t.tree.text0[token + 1]
+        if first == end:  # a special token, as delimiters may be
+            style = after_symbol(style, before, 60, False)
+            before = 62
+        elif i == 0:
+            first += t.skipped
+            style = style | SPACED_TEXT if t.tree.text[first] == 32 else style & ~SPACED_TEXT
+        for at in range(first, end):
+            style = after_symbol(style, before, t.tree.text[at], s.phase == IN_VALUE)
+            before = t.tree.text[at]
     return style
 
 
 @cython.cfunc
-def drafted(t: MatcherState, count: i64) -> list:
-    """Return symbols of the walk: bytes, or 256 and a token id of a special token."""
-    found = []
-    for i in range(count):
-        symbol = cython.cast(cython.longlong, t.ending.symbols[i])
-        if symbol >= FIRST_MARKER:
-            symbol = FIRST_MARKER + t.tables.markers[symbol - FIRST_MARKER]
-        found.append(symbol)
-    return found
+def after_symbol(style: i64, before: i64, byte: i64, is_value: cython.bint) -> i64:
+    """Return the style of a text by a byte, and the one before it."""
+    if before == 62 and byte == 10:
+        return style | (BROKEN_VALUES if is_value else BROKEN_LINES)
+    if before == 62:
+        return style & ~(BROKEN_LINES if byte == 60 else BROKEN_VALUES)
+    kind = SPACED_VALUES if before == 58 else SPACED_ITEMS if before == 44 else 0
+    return style | kind if byte == 32 else style & ~kind
 
 
 @cython.cfunc
-def is_drafted_whole(t: MatcherState) -> cython.bint:
-    """Return whether the text is complete behind the symbols of the walk."""
-    return is_whole_text(t, ending_state(t, 0))
+def drafted(t: MatcherState, count: index) -> list:
+    """Return the first symbols of the walk: bytes, and token ids of special tokens between them."""
+    found: list = []
+    data = bytearray()
+    for i in range(count):
+        symbol = t.ending.symbols[i]
+        if symbol < FIRST_MARKER:
+            data.append(symbol)
+            continue
+        found += [bytes(data), t.tables.markers[symbol - FIRST_MARKER]]
+        data = bytearray()
+    found.append(bytes(data))
+    return found

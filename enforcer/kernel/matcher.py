@@ -12,9 +12,10 @@ import numpy as np
 from enforcer.errors import ConfigurationError
 from enforcer.kernel.aims import costs_of
 from enforcer.kernel.costs import learn
-from enforcer.kernel.drafts import draft_symbols, drafted, is_drafted_whole, style_of
+from enforcer.kernel.drafts import draft_symbols, drafted, style_of
 from enforcer.kernel.ends import (
     cost_of,
+    ending_state,
     growth_around,
     growth_within,
     ids_of_ending,
@@ -79,6 +80,23 @@ class TextMatcher(MatcherState):
         try:
             return advance(self, token_id, 0)
         finally:
+            self.is_in_use = False
+
+    def count_legal(self, token_ids: list) -> int:
+        """Count the leading token ids that are legal and do not end the text; it stays as it is."""
+        begin_call(self)
+        legal = 0
+        try:
+            for token_id in token_ids:
+                if not advance(self, token_id, 0):
+                    break
+                legal += 1
+                if past_state(self, self.at).phase == DONE:
+                    return legal - 1
+            return legal
+        finally:
+            self.at -= cython.cast(cython.longlong, legal)
+            self.length -= cython.cast(cython.longlong, legal)
             self.is_in_use = False
 
     def accept_rest(self, token_id: i64, start: i64) -> bool:
@@ -230,8 +248,9 @@ class TextMatcher(MatcherState):
             is_likely: whether likely names and closing brackets are taken, or only what is forced.
 
         Returns:
-            The style, as bits: 1 for a space before a value, 2 for one behind a comma; symbols,
-            each a byte or 256 and a token id; and whether the text is complete behind them.
+            The style, as bits, see `enforcer.kernel.drafts`; what is
+            likely: bytes, then any number of times a special token's id and bytes; and whether the
+            text is complete behind it.
 
         """
         begin_call(self)
@@ -243,7 +262,7 @@ class TextMatcher(MatcherState):
                 self.ending = Ending()
             style = style_of(self, style)
             found = drafted(self, draft_symbols(self, most, style, is_likely))
-            return style, found, is_drafted_whole(self)
+            return style, found, is_whole_text(self, ending_state(self, 0))
         finally:
             self.is_in_use = False
 

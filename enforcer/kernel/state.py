@@ -79,6 +79,7 @@ class Ending:
         fitted: the values, as bits, of which that one has to be.
         most: units of work that the matcher may have done when the search gives up.
         looked: frames that `aims.values_wanted` is looking at.
+        aim: the name that a draft is writing; -1 if none is known.
         length: symbols of the end that was found: bytes, or from `ends.FIRST_MARKER` on markers.
         first: the token id that `behind_token` has met last.
         costs: see `aims.Costs`; those of the grammar once all are learned.
@@ -99,6 +100,7 @@ class Ending:
     fitted: i64
     most: i64
     looked: i64
+    aim: i64
 
     def __cinit__(self):
         self.states = new_states(_FIRST_ENDING)
@@ -113,6 +115,7 @@ class Ending:
         self.fitted = -1
         self.most = 0
         self.looked = 0
+        self.aim = -1
 
 
 @cython.cclass

@@ -255,7 +255,8 @@ class Around:
 
         """
         byte = int(self._taken[number])
-        if byte >= 0 and self._kinds[number] != _CONTENT and (is_guess or byte in BLANK_BYTES):
+        is_between = self._kinds[number] not in (_NAMES, _CONTENT)
+        if byte >= 0 and is_between and (is_guess or byte in BLANK_BYTES):
             to = int(self._to[number, byte])
             if 0 <= to != number:
                 return byte, to

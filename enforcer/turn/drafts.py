@@ -11,8 +11,7 @@ whether a proposal is legal (the matcher reads it), hosts.
 from __future__ import annotations
 
 from functools import lru_cache
-from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from weakref import WeakKeyDictionary
 
 from enforcer import kernel
@@ -20,15 +19,17 @@ from enforcer.turn.pattern import ID
 from enforcer.turn.reader import native_text
 
 if TYPE_CHECKING:
+    from enforcer.engines import Startable
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.position import Position
     from enforcer.turn.reader import Native, TokenReader
     from enforcer.turn.table import Table
     from enforcer.turn.transitions import Transitions
 
-_SYMBOLS = 8  # of a proposal, for each of its token ids
+_BYTES = 8  # of a proposal, for each of its token ids
 _KEPT = 16_384  # texts whose token ids are kept
-_SPACED = 3  # the style of `json.dumps`; see `TextMatcher.draft`
+_Pieces: TypeAlias = "list[bytes | int]"  # see `TextMatcher.draft`
+_USUAL = 27  # the style of `json.dumps`, and of tags on lines of their own; see `TextMatcher.draft`
 
 
 class DraftStyle:
@@ -39,17 +40,17 @@ class DraftStyle:
 
     Attributes:
         style: of the texts that were written last; see `TextMatcher.draft`.
+        ids: returns the token ids of a text.
+        beginnings: by grammar, the likely beginnings of its texts by length, style and policy.
 
     """
 
     def __init__(self, table: Table) -> None:
-        self.style = _SPACED
+        self.style = _USUAL
         self._vocabulary = table.vocabulary
         self.ids = lru_cache(_KEPT)(self._find_ids)
-        # By grammar, the likely beginnings of its texts by style and policy.
-        self._beginnings: WeakKeyDictionary[object, dict[tuple[int, bool], list[int]]] = (
-            WeakKeyDictionary()
-        )
+        self.beginnings: WeakKeyDictionary[Startable, dict[tuple[int, int, bool], _Pieces]]
+        self.beginnings = WeakKeyDictionary()
 
     def _find_ids(self, data: bytes) -> tuple[int, ...]:
         return tuple(self._vocabulary.encode(data.decode(errors="ignore")))
@@ -72,66 +73,96 @@ class Drafter:
         self._style = self._shared.style
         self._reader = reader
         self._transitions = transitions
+        # Of one proposal: its policy, how many bytes it may have, the token ids so far and the
+        # bytes behind them.
+        self._likely, self._most = True, 0
+        self._ids: list[int] = []
+        self._data = bytearray()
 
     def propose(self, now: Position, limit: int, *, likely: bool) -> list[int]:
         """Return at most `limit` token ids that likely follow at a position, or none."""
-        symbols, is_cut = self._symbols(now, _SYMBOLS * limit, likely=likely)
-        ids: list[int] = []
-        for is_special, group in groupby(symbols, lambda symbol: symbol >= ID):
-            some = [*group]
-            ids += [i - ID for i in some] if is_special else self._shared.ids(bytes(some))
-        return ids[: min(limit, len(ids) - is_cut)]
+        self._likely, self._most = likely, _BYTES * limit
+        is_cut = self._walk(now)
+        found = self._ids
+        if self._data:
+            found += self._shared.ids(bytes(self._data))
+            self._data.clear()
+        self._ids = []
+        return found[: min(limit, len(found) - is_cut)]
 
-    def _symbols(self, now: Position, most: int, *, likely: bool) -> tuple[list[int], bool]:
-        """Return likely symbols, and whether more of a name follows that is not decided."""
+    def _walk(self, now: Position) -> bool:
+        """Find what is likely; return whether more of a name follows that is not decided."""
         if now.failure is not None:
-            return [], False
+            return False
         if now.grammar is None:
-            return self._outside(self._reader.load(now), [], most, likely=likely)
-        found, is_whole = self._inside(native_text(now.grammar), most, likely=likely)
-        if not is_whole or not now.tool:
-            return found, False
-        return self._outside(self._reader.behind_text(now), found, most, likely=likely)
+            return self._outside(self._reader.load(now))
+        pieces, is_whole = self._inside(native_text(now.grammar))
+        self._add(pieces)
+        return is_whole and bool(now.tool) and self._outside(self._reader.behind_text(now))
 
-    def _inside(self, text: object, most: int, *, likely: bool) -> tuple[list[int], bool]:
-        """Return the likely symbols of a text, and whether it is complete behind them."""
+    def _inside(self, text: object) -> tuple[_Pieces, bool]:
+        """Return what is likely within a text, and whether it is complete behind that."""
         if not isinstance(text, kernel.TextMatcher):
-            return [], False
-        self._style, found, is_whole = text.draft(most, self._style, likely)
+            return [b""], False
+        self._style, found, is_whole = text.draft(self._most, self._style, self._likely)
         self._shared.style = self._style
         return found, is_whole
 
-    def _outside(
-        self, at: Native, found: list[int], most: int, *, likely: bool
-    ) -> tuple[list[int], bool]:
+    def _beginning(self, name: str) -> _Pieces:
+        """Return what is likely where the arguments of a tool begin."""
+        grammar = self._transitions.grammar(name)
+        if grammar is None:
+            return [b""]
+        known = self._shared.beginnings.setdefault(grammar, {})
+        key = self._most, self._style, self._likely
+        if key not in known:
+            known[key] = self._inside(native_text(grammar.matcher()))[0]
+        return known[key]
+
+    def _add(self, pieces: _Pieces) -> None:
+        """Add bytes, and special tokens by their ids."""
+        for piece in pieces:
+            if isinstance(piece, bytes):
+                self._data += piece
+            else:
+                self._ids += [*self._shared.ids(bytes(self._data)), piece]
+                self._data.clear()
+
+    def _outside(self, at: Native) -> bool:
+        """Find what is likely from a state outside of texts on; see `_walk`."""
         around = self._around
         place, low, high, depth, calls = at
         names = self._envelope.headers(calls)
-        while len(found) < most:
+        while len(self._data) + len(self._ids) < self._most:
             if around.begins_text(place):
-                text = native_text(self._transitions.start(names.names[low]))
-                return found + self._inside(text, most, likely=likely)[0], False
+                self._add(self._beginning(names.names[low]))
+                return False
             if around.begins_names(place):
                 common = _common(names.texts[low], names.texts[high - 1])
-                found += names.texts[low][depth:common]
+                self._data += names.texts[low][depth:common]
                 if high - low > 1:
-                    return found, common > depth
+                    return common > depth
                 depth = common
                 if (behind := around.behind_name(place)) >= 0:
                     place = behind
                     continue
-            step = around.likely(place, is_guess=likely)
+            step = around.likely(place, is_guess=self._likely)
             if step is None:
                 break
-            symbol, place = step
+            symbol, to = step
+            if to == place:
+                break
+            place = to
             if symbol >= 0:
-                found.append(symbol)
+                self._add([symbol - ID if symbol >= ID else bytes([symbol])])
             if around.begins_names(place):
                 low, high, depth = 0, len(names.texts), 0
-        return found, False
+        return False
 
 
 def _common(one: bytes, other: bytes) -> int:
     """Count the bytes with which two texts begin."""
+    if one == other:
+        return len(one)
     pairs = zip(one, other, strict=False)
     return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
+from enforcer.kernel import TextMatcher
 from enforcer.turn import bits
 from enforcer.turn.bits import rows_of
 from enforcer.turn.dialect import Segment
@@ -495,7 +496,10 @@ class Matcher:
         if self._drafter is None:
             self._drafter = Drafter(self._envelope, self._reader, self._transitions)
         found = self._drafter.propose(self._now, number(limit, "limit"), likely=likely)
-        return found[: self.validate(found)] if found else found
+        is_text = self._now is self._in_text and isinstance(self._text, TextMatcher)
+        if not found or (is_text and self._text.count_legal(found) == len(found)):
+            return found
+        return found[: self.validate(found)]
 
     def validate(self, token_ids: Sequence[int]) -> int:
         """Count how many leading ids are legal; the state is unchanged.

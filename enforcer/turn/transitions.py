@@ -75,10 +75,7 @@ class Transitions:
 
     def depend_on(self, name: str) -> None:
         """Note that what is being made depends on the grammar of a tool, or that it has none."""
-        found: Startable | None = None
-        with suppress(EnforcerError):
-            found = self._arguments(name)
-        self._note(name, found)
+        self._note(name, self.grammar(name))
 
     def _ask(self, name: str) -> Startable:
         found = self._arguments(name)
@@ -92,6 +89,12 @@ class Transitions:
         except BaseException as error:  # noqa: BLE001 - the turn fails where the text begins
             named(error, f"starting the arguments of {name}")
             return None
+
+    def grammar(self, name: str) -> Startable | None:
+        """Return the grammar of a tool's arguments; None where there is none."""
+        with suppress(EnforcerError):
+            return self._arguments(name)
+        return None
 
     def ask_names(self) -> None:
         """Note that what is being made depends on the names that may be called."""
