@@ -47,11 +47,10 @@ def begun(trees: Callable[[str], kernel.Tree], schema: Any, text: str, layout: s
 def drafted(text: Any, *, is_likely: bool) -> str:
     """Return a draft, with a point behind what is complete; all of it has to be legal."""
     before = text.token_ids(), machine.mask(text, V)
-    _, symbols, is_whole = text.draft(MOST, SPACED, is_likely)
-    for count in (0, 1, len(symbols) // 2):
-        assert text.draft(count, SPACED, is_likely)[1] == symbols[:count]
+    _, pieces, is_whole = text.draft(MOST, SPACED, is_likely)
+    ids = [i for each in pieces for i in (each if isinstance(each, bytes) else [each])]
     assert before == (text.token_ids(), machine.mask(text, V))
-    ids = [*map(token, symbols)]
+    assert text.count_legal(ids) == len(ids) - text_ends(ids)
     assert all(map(text.accept, ids))
     assert text.is_accepting() or not is_whole
     text.rollback(len(ids))
