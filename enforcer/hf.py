@@ -1,22 +1,26 @@
 """Logits processor for transformers' `generate`, with one matcher for each row of the batch.
 
+For a batch of one row it is a decoding method, too, which verifies the grammar's draft tokens.
 Of the core it uses `Enforcer.matcher` alone. Imports torch and transformers.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from enforcer.api import Enforcer
 from enforcer.errors import ConfigurationError, IllegalPrefix, InvalidTools, RequestError, brief
 from enforcer.extras import needed_for
 from enforcer.logits import illegal, rows_for
+from enforcer.turn.ids import number
 
 with needed_for("`enforcer.hf`"):
     import torch
     from transformers import LogitsProcessor
+    from transformers.generation import CandidateGenerator
 
 from collections.abc import Sequence
 
@@ -70,6 +74,7 @@ class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                 raise error.under(f"$[{at}]") from error
         self._matchers: list[Matcher] = []
         self._pad = pad_token_id
+        self._prompt = 0  # its length
         self._before: list[list[int]] = []
         self._best: torch.Tensor | None = None  # each row's best score, not yet checked for -inf
 
@@ -86,7 +91,50 @@ class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                 legal token ids of a row have -inf from other processors.
 
         """
-        ids = input_ids.tolist()
+        self._follow(input_ids.tolist())
+        return self._mask(scores)
+
+    def assisted_decoding(
+        self, model: Any, input_ids: torch.LongTensor, *, draft_tokens: int = 8, **generation: Any
+    ) -> Any:
+        """Decode one row in fewer forward passes, which verify draft tokens of the grammar.
+
+        Pass it to `generate` as `custom_generate`, and the processor in `logits_processor`.
+
+        Args:
+            model: from `generate`, as all others but `draft_tokens`.
+            input_ids: int64, shape `(1, length)`: the prompt.
+            draft_tokens: how many draft tokens a pass verifies at most; an argument of `generate`.
+            **generation: arguments of transformers' assisted decoding.
+
+        Raises:
+            ConfigurationError: the batch has several rows, the model cannot take back tokens, this
+                processor is not in `logits_processor`, or `draft_tokens` is no whole number.
+
+        """
+        if len(input_ids) != 1:
+            raise ConfigurationError(
+                f"draft tokens are for a batch of one row, not {len(input_ids)}: leave out "
+                "`custom_generate`, or pass one row without num_beams and num_return_sequences"
+            )
+        if getattr(model, "_is_stateful", False):
+            raise ConfigurationError(
+                f"{type(model).__name__} cannot take back draft tokens: leave out `custom_generate`"
+            )
+        if self not in generation["logits_processor"]:
+            raise ConfigurationError("pass logits_processor=[processor] to `generate`, too")
+        limit = number(draft_tokens, "draft_tokens")
+        if generation.get("streamer") is not None:  # `generate` gives it no prompt here
+            generation["streamer"].put(input_ids.cpu())
+
+        def propose(row: torch.Tensor) -> list[int]:
+            return self._follow(row.tolist())[0].propose(limit)
+
+        drafting = _DraftingModel(model, propose, generation["stopping_criteria"])
+        return type(model)._assisted_decoding(drafting, input_ids, **generation)  # noqa: SLF001 - transformers has no public one
+
+    def _follow(self, ids: list[list[int]]) -> list[Matcher]:
+        """Read what has come since the last step, and return the matchers of the rows."""
         self._refuse_dead()
         if len(ids) != len(self._requests):
             raise ConfigurationError(
@@ -97,8 +145,9 @@ class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             self._advance(ids)
         else:
             self._matchers = [self._begin(at, row) for at, row in enumerate(ids)]
+            self._prompt = len(ids[0])
         self._before = ids
-        return self._mask(scores)
+        return self._matchers
 
     def _begin(self, at: int, row: list[int]) -> Matcher:
         try:
@@ -111,23 +160,40 @@ class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
             raise found from error
 
     def _advance(self, ids: list[list[int]]) -> None:
-        if len(ids[0]) != len(self._before[0]) + 1:
+        kept = len(self._before[0])
+        if len(ids) == 1:
+            kept = self._take_back(ids[0])
+        elif len(ids[0]) != kept + 1:
             raise ConfigurationError(
                 "a step must bring one id a row: use a new TransformersLogitsProcessor for each "
                 "call of generate, and no assisted generation"
             )
-        if any(row[:-1] != before for row, before in zip(ids, self._before, strict=True)):
+        elif any(row[:-1] != before for row, before in zip(ids, self._before, strict=True)):
             raise ConfigurationError(
                 "rows have been exchanged between two steps: beam search cannot be enforced"
             )
         for matcher, row in zip(self._matchers, ids, strict=True):
-            # Padding of a finished row is not part of the turn.
-            if not (matcher.accept(row[-1]) or matcher.is_finished or row[-1] == self._pad):
-                raise ConfigurationError(
-                    f"id {row[-1]} was generated though it was masked: put this processor last, "
-                    "give it the pad_token_id, and use neither beam search nor assisted generation "
-                    "(assistant_model, prompt_lookup_num_tokens)"
-                )
+            for token_id in row[kept:]:
+                # Padding of a finished row is not part of the turn.
+                if not (matcher.accept(token_id) or matcher.is_finished or token_id == self._pad):
+                    raise ConfigurationError(
+                        f"id {token_id} was generated though it was masked: put this processor "
+                        "last, give it the pad_token_id, and do not use beam search"
+                    )
+
+    def _take_back(self, row: list[int]) -> int:
+        """Roll back draft tokens that a row does not have; return how many ids are left."""
+        before = self._before[0]
+        kept = min(len(before), len(row))
+        while kept >= self._prompt and row[:kept] != before[:kept]:
+            kept -= 1
+        if kept < self._prompt:
+            raise ConfigurationError(
+                "another prompt: use a new TransformersLogitsProcessor for each call of generate"
+            )
+        # Ids behind the end of the turn were not accepted.
+        self._matchers[0].rollback(max(0, self._prompt + self._matchers[0].accepted - kept))
+        return kept
 
     def _mask(self, scores: torch.FloatTensor) -> torch.FloatTensor:
         size = self._enforcer.vocabulary.size
@@ -156,6 +222,40 @@ class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                 "the model or another processor gave them -inf; leave out what forbids ids, such "
                 "as min_new_tokens, suppress_tokens, bad_words_ids or no_repeat_ngram_size"
             )
+
+
+@dataclass
+class _DraftingModel(CandidateGenerator):  # type: ignore[misc]
+    """A model whose candidates in assisted decoding are the grammar's draft tokens.
+
+    `generate` takes no candidate generator, and others may use the model at the same time.
+    """
+
+    _model: Any
+    _propose: Callable[[torch.Tensor], list[int]]
+    _stops: Callable[[torch.Tensor, None], torch.Tensor]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._model, name)
+
+    def __call__(self, **inputs: Any) -> Any:
+        return self._model(**inputs)
+
+    def _get_candidate_generator(self, **_: Any) -> _DraftingModel:
+        return self
+
+    def update_candidate_strategy(self, *_: Any) -> None:
+        """Do nothing, which transformers before 5 does not do by itself."""
+
+    def get_candidates(
+        self, input_ids: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, None]:
+        """Return a row with draft tokens behind it, and no logits of theirs."""
+        length = input_ids.shape[1]
+        row = torch.cat((input_ids, input_ids.new_tensor([self._propose(input_ids)])), dim=1)
+        # Criteria are asked once a pass, so the token that stops has to be its last one.
+        stops = (at for at in range(length, row.shape[1]) if self._stops(row[:, : at + 1], None))
+        return row[:, : next(stops, row.shape[1])], None
 
 
 def _request(at: int, request: object) -> dict[str, Any]:

@@ -13,6 +13,7 @@ _CALL = r"(functions.get_weather:\d get_weather \{.*\}\n)+"
 SAYS = {
     "own_loop": r"(content '.*'\n)*call '.*:0'\n(arguments .*\n)+call_end .*\n"
     r"get_weather \s*\{[^{}]*\}\n",
+    "own_drafts": r'get_weather \{"city": ?"Paris"\}\n\d+ tokens in \d+ passes\n',
     "typed_tools": r"((Paris|Rome): sunny for [123] days\n|a table for \d+, (inside|outside)\n){4}",
     "with_transformers": r'get_weather \{"city": ?"Paris"\}\n',
     # Run in `vllm/test_snippets.py`; random weights may call more than once.

@@ -187,26 +187,12 @@ def test_a_row_that_a_stop_string_ended_goes_on_with_padding(served: Enforcer) -
         untold(ids, scores(2))
 
 
-@pytest.mark.parametrize(
-    "request_", [{}, {"tools": 3}, {"tools": None, "tool_choice": "required"}, {"tools": [{}]}]
-)
-def test_a_bad_request_is_refused_beforehand(served: Enforcer, request_: dict[str, Any]) -> None:
-    with pytest.raises(InvalidTools, match=r"at `\$\[1\]"):
-        TransformersLogitsProcessor(served, [{"tools": []}, request_])
-
-
-@pytest.mark.parametrize("request_", [{"tools": [], "tool_choise": "auto"}, [], "tools", None])
-def test_a_malformed_request_is_refused_by_place_and_field(served: Enforcer, request_: Any) -> None:
-    with pytest.raises(InvalidTools, match=r"\$\[1\]") as raised:
-        TransformersLogitsProcessor(served, [{"tools": []}, request_])
-    if isinstance(request_, dict):
-        assert "no field 'tool_choise'; it may have tools, tool_choice, " in str(raised.value)
-
-
-@pytest.mark.parametrize("requests", [None, 5])
-def test_requests_are_a_list(served: Enforcer, requests: Any) -> None:
-    with pytest.raises(InvalidTools, match="one a row"):
-        TransformersLogitsProcessor(served, requests)
+@parametrized("cases/hf.toml", "wrong")
+def test_a_bad_request_is_refused_by_place_and_field(
+    served: Enforcer, requests: str, words: str
+) -> None:
+    with pytest.raises(InvalidTools, match=words):
+        TransformersLogitsProcessor(served, json.loads(requests))
 
 
 def test_a_prompt_that_has_begun_what_is_not_allowed(served: Enforcer) -> None:
@@ -228,15 +214,15 @@ def test_padding_on_the_right_is_refused_with_its_row_and_what_to_do(served: Enf
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        ([[[97], [97]]], "one request a row"),
-        ([[[97]], [[97, 98, 99]]], "one id a row"),
-        ([[[97]], [[97]]], "one id a row"),
-        ([[[97]], [[97, V.control("<|im_user|>")]]], "masked"),
+        ([[[97]]], "one request a row"),
+        ([[[97]] * 2, [[97, 98, 99]] * 2], "one id a row"),
+        ([[[97]] * 2, [[97]] * 2], "one id a row"),
+        ([[[97]] * 2, [[97, V.control("<|im_user|>")]] * 2], "masked"),
     ],
     ids=["rows", "leap", "no step", "foreign id"],
 )
 def test_a_mismatched_batch(served: Enforcer, steps: list[list[list[int]]], words: str) -> None:
-    processor = TransformersLogitsProcessor(served, [{"tools": None}])
+    processor = TransformersLogitsProcessor(served, [{"tools": None}] * 2)
     *before, last = steps
     for ids in before:
         processor(torch.tensor(ids), scores(len(ids)))
@@ -263,18 +249,13 @@ def test_rows_that_have_been_exchanged_are_noticed_whatever_may_follow(served: E
         processor(torch.tensor(exchanged), scores(2))
 
 
-def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served: Enforcer) -> None:
-    processor = TransformersLogitsProcessor(served, [{"tools": None}])
-    with pytest.raises(ConfigurationError, match="fewer ids"):
-        processor(torch.tensor([[97]]), torch.zeros(1, V.size - 64))
-
-
-def test_a_model_of_one_id_fewer_is_refused(served: Enforcer) -> None:
-    """It may be the only legal one, and the last word of a mask has room for others."""
+@pytest.mark.parametrize("fewer", [1, 64])
+def test_a_model_with_fewer_ids_than_the_tokenizer_is_refused(served: Enforcer, fewer: int) -> None:
+    """One may be the only legal one, and the last word of a mask has room for others."""
     assert V.size % 32 != 1
     processor = TransformersLogitsProcessor(served, [{"tools": None}])
     with pytest.raises(ConfigurationError, match=r"fewer ids than the tokenizer, .* resize"):
-        processor(torch.tensor([[97]]), torch.zeros(1, V.size - 1))
+        processor(torch.tensor([[97]]), torch.zeros(1, V.size - fewer))
 
 
 @pytest.mark.parametrize("later", [False, True])

@@ -317,10 +317,10 @@ def style_of(t: MatcherState, style: i64) -> i64:
     if s.phase == IN_VALUE and s.count > _SHORT:
         return style
     before = cython.cast(cython.longlong, 0)
-    for i in range(max(t.length - _TAIL, cython.cast(cython.longlong, 0)), t.length):
-        token = cython.cast(cython.Py_ssize_t, t.accepted[i])
-        first = t.tree.text0[token]
-        end = t.tree.text0[token + 1]
+    start = t.length - _TAIL if t.length > _TAIL else 0
+    for i in range(start, t.length):
+        first = t.tree.text0[t.accepted[i]]
+        end = t.tree.text0[t.accepted[i] + 1]
         if first == end:  # a special token, as delimiters may be
             style = after_symbol(style, before, 60, False)
             before = 62

@@ -10,50 +10,20 @@ whether a proposal is legal (the matcher reads it), hosts.
 
 from __future__ import annotations
 
-from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING
 
 from enforcer import kernel
 from enforcer.turn.pattern import ID
 from enforcer.turn.reader import native_text
 
 if TYPE_CHECKING:
-    from enforcer.engines import Startable
+    from enforcer.turn.draft_style import Pieces
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.position import Position
     from enforcer.turn.reader import Native, TokenReader
-    from enforcer.turn.table import Table
     from enforcer.turn.transitions import Transitions
 
 _BYTES = 8  # of a proposal, for each of its token ids
-_KEPT = 16_384  # texts whose token ids are kept
-_Pieces: TypeAlias = "list[bytes | int]"  # see `TextMatcher.draft`
-_USUAL = 27  # the style of `json.dumps`, and of tags on lines of their own; see `TextMatcher.draft`
-
-
-class DraftStyle:
-    """What the turns of one table have in common as they are drafted.
-
-    Args:
-        table: the format.
-
-    Attributes:
-        style: of the texts that were written last; see `TextMatcher.draft`.
-        ids: returns the token ids of a text.
-        beginnings: by grammar, the likely beginnings of its texts by length, style and policy.
-
-    """
-
-    def __init__(self, table: Table) -> None:
-        self.style = _USUAL
-        self._vocabulary = table.vocabulary
-        self.ids = lru_cache(_KEPT)(self._find_ids)
-        self.beginnings: WeakKeyDictionary[Startable, dict[tuple[int, int, bool], _Pieces]]
-        self.beginnings = WeakKeyDictionary()
-
-    def _find_ids(self, data: bytes) -> tuple[int, ...]:
-        return tuple(self._vocabulary.encode(data.decode(errors="ignore")))
 
 
 class Drafter:
@@ -100,7 +70,7 @@ class Drafter:
         self._add(pieces)
         return is_whole and bool(now.tool) and self._outside(self._reader.behind_text(now))
 
-    def _inside(self, text: object) -> tuple[_Pieces, bool]:
+    def _inside(self, text: object) -> tuple[Pieces, bool]:
         """Return what is likely within a text, and whether it is complete behind that."""
         if not isinstance(text, kernel.TextMatcher):
             return [b""], False
@@ -108,7 +78,7 @@ class Drafter:
         self._shared.style = self._style
         return found, is_whole
 
-    def _beginning(self, name: str) -> _Pieces:
+    def _beginning(self, name: str) -> Pieces:
         """Return what is likely where the arguments of a tool begin."""
         grammar = self._transitions.grammar(name)
         if grammar is None:
@@ -119,7 +89,7 @@ class Drafter:
             known[key] = self._inside(native_text(grammar.matcher()))[0]
         return known[key]
 
-    def _add(self, pieces: _Pieces) -> None:
+    def _add(self, pieces: Pieces) -> None:
         """Add bytes, and special tokens by their ids."""
         for piece in pieces:
             if isinstance(piece, bytes):

@@ -16,7 +16,7 @@ from enforcer.machine.grammar import any_grammar
 from enforcer.turn import pattern
 from enforcer.turn.around import Around
 from enforcer.turn.dialect import Segment, written
-from enforcer.turn.drafts import DraftStyle
+from enforcer.turn.draft_style import DraftStyle
 from enforcer.turn.header import HeaderForm, HeaderTrie
 from enforcer.turn.lexer import OPEN, Lexer, Opening, Place
 from enforcer.turn.pattern import ID, NAME
@@ -261,7 +261,7 @@ class Table:
     @cached_property
     def draft_style(self) -> DraftStyle:
         """What turns have in common as they are drafted."""
-        return DraftStyle(self)
+        return DraftStyle(self.vocabulary)
 
     @cached_property
     def around(self) -> Around:

@@ -53,16 +53,7 @@ def turns(
     served = Enforcer(Vocabulary.from_transformers(tokenizer)) if enforced else None
     torch.manual_seed(seed)
     out: list[str] = []
-    prompts = [
-        tokenizer.apply_chat_template(
-            body["messages"],
-            tools=body.get("tools"),
-            tokenize=False,
-            add_generation_prompt=True,
-            **body.get("chat_template_kwargs", {}),
-        )
-        for body in bodies
-    ]
+    prompts = [prompt(tokenizer, body) for body in bodies]
     sampling: dict[str, Any] = (
         {"do_sample": True, "temperature": temperature, "top_k": 0} if temperature else {}
     )
@@ -72,7 +63,7 @@ def turns(
         )
         masking: dict[str, Any] = {}
         if served is not None:
-            requests = [_fields(body) for body in bodies[at : at + _BATCH]]
+            requests = [fields(body) for body in bodies[at : at + _BATCH]]
             pad = model.generation_config.pad_token_id
             processor = TransformersLogitsProcessor(served, requests, pad_token_id=pad)
             masking["logits_processor"] = [processor]
@@ -88,7 +79,19 @@ def turns(
     return out
 
 
-def _fields(body: Mapping[str, Any]) -> dict[str, Any]:
+def prompt(tokenizer: Any, body: Mapping[str, Any]) -> str:
+    """Render the prompt of a request."""
+    text: str = tokenizer.apply_chat_template(
+        body["messages"],
+        tools=body.get("tools"),
+        tokenize=False,
+        add_generation_prompt=True,
+        **body.get("chat_template_kwargs", {}),
+    )
+    return text
+
+
+def fields(body: Mapping[str, Any]) -> dict[str, Any]:
     """Leave of a request what the Enforcer reads."""
     wanted = ("tools", "tool_choice", "parallel_tool_calls", "messages")
     return {"tools": None} | {name: body[name] for name in wanted if name in body}
