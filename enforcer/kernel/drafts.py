@@ -35,11 +35,15 @@ SPACED_TEXT = cython.declare(cython.int, 4)
 BROKEN_LINES = cython.declare(cython.int, 8)
 BROKEN_VALUES = cython.declare(cython.int, 16)
 
-_TAIL = 3  # token ids that are looked at for the style
-_SHORT = 4  # characters of a raw value, up to which these may have what stands before it
-_FREE = 8  # groups of bytes, from which on a text is free
-_BEGUN = 2  # characters of a delimiter, from which on it is likely to be one
-_NULL = 110  # the first byte of `null`
+_TAIL = cython.declare(cython.int, 3)  # token ids that are looked at for the style
+_SHORT = cython.declare(
+    cython.int, 4
+)  # characters of a raw value, up to which these may have what stands before it
+_FREE = cython.declare(cython.int, 8)  # groups of bytes, from which on a text is free
+_BEGUN = cython.declare(
+    cython.int, 2
+)  # characters of a delimiter, from which on it is likely to be one
+_NULL = cython.declare(cython.int, 110)  # the first byte of `null`
 _NO_SYMBOL = cython.declare(cython.int, -1)
 _SEVERAL = cython.declare(cython.int, -2)  # symbols, of which one is wanted
 
