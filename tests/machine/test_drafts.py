@@ -18,7 +18,8 @@ from tests.support.cases import each_case
 
 V = laid_out.vocabulary()
 MOST = 80  # symbols of a draft
-SPACED = 3
+SPACED = 3  # the style of `json.dumps`
+CASES = cases.read(cases.table_of(__file__), "drafted")
 
 
 def tree(layout: str) -> kernel.Tree:
@@ -44,38 +45,42 @@ def begun(trees: Callable[[str], kernel.Tree], schema: Any, text: str, layout: s
     return found
 
 
-def drafted(text: Any, *, is_likely: bool) -> str:
+def drafted(text: Any, style: int | None, *, is_likely: bool) -> str:
     """Return a draft, with a point behind what is complete; all of it has to be legal."""
     before = text.token_ids(), machine.mask(text, V)
-    _, pieces, is_whole = text.draft(MOST, SPACED, is_likely)
+    _, pieces, is_whole = text.draft(MOST, style or SPACED, is_likely)
     ids = [i for each in pieces for i in (each if isinstance(each, bytes) else [each])]
     assert before == (text.token_ids(), machine.mask(text, V))
-    assert text.count_legal(ids) == len(ids) - text_ends(ids)
+    legal = text.count_legal(ids)
     assert all(map(text.accept, ids))
+    assert legal == len(ids) - text.is_done
     assert text.is_accepting() or not is_whole
     text.rollback(len(ids))
     return V.decode(ids).decode(errors="backslashreplace") + " ·" * bool(is_whole)
 
 
-@each_case
-def test_proposed(schema: Any, rows: list[list[str]], layout: str | None) -> None:
-    for text, *expected in rows:
-        found = begun(known, schema, text, layout or "json")
-        assert [drafted(found, is_likely=each) for each in (True, False)] == expected, text
+def agree(trees: Callable[[str], kernel.Tree], case: dict[str, Any]) -> None:
+    for text, *expected in case["rows"]:
+        found = begun(trees, case["schema"], text, case.get("layout", "json"))
+        both = [drafted(found, case.get("style"), is_likely=each) for each in (True, False)]
+        assert both == expected, text
 
 
-@each_case
-def test_styles(text: str, before: int, after: int) -> None:
-    schema = {"properties": {"a": {"type": "string"}, "b": {}}, "additionalProperties": False}
-    assert begun(known, schema, text, "json").draft(0, before, True)[0] == after
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case["name"])
+def test_what_is_likely_is_drafted(case: dict[str, Any]) -> None:
+    agree(known, case)
 
 
 @pytest.mark.slow
-def test_interpreted_it_proposes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interpreted_it_drafts_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binding, "kernel", interpreted())
     anew = cache(tree)
-    for case in cases.read(cases.table_of(__file__), "proposed"):
-        layout = case.get("layout", "json")
-        for text, *expected in case["rows"]:
-            found = begun(anew, case["schema"], text, layout)
-            assert [drafted(found, is_likely=each) for each in (True, False)] == expected, text
+    for case in CASES:
+        agree(anew, case)
+
+
+@each_case
+def test_styles(text: str, layout: str | None, before: int, after: int) -> None:
+    schema = {"properties": {"a": {"type": "string"}, "b": {}}, "additionalProperties": False}
+    found = begun(known, schema, text, layout or "json")
+    assert found.draft(0, before, True) == (after, [b""], False)

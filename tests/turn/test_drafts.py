@@ -38,7 +38,7 @@ def proposed(matcher: Matcher, **policy: Any) -> str:
 
 
 @each_case
-def test_proposed(
+def test_drafted(
     dialect: str, tools: list[str], rows: list[list[str]], asked: Any, options: Any
 ) -> None:
     declared = [tool(name, SCHEMAS[name]) for name in tools]
@@ -49,14 +49,6 @@ def test_proposed(
             anew = enforcer.Enforcer(vocabulary(dialect), dialect, options=chosen)  # has no style
             found.append(proposed(begun(anew, text, declared, **asked or {}), likely=likely))
         assert found == expected, text
-
-
-def test_the_style_is_that_of_the_turns_before() -> None:
-    served = enforcer.Enforcer(vocabulary("hermes"), "hermes")
-    for space in ("", " "):
-        begin = f'{{"name":{space}"get",{space}"arguments":{{"a":{space}"'
-        begun(served, f"<tool_call>\n{begin}").propose(1)
-        assert proposed(begun(served, "<tool_call>")) == f"\n{begin}"
 
 
 def test_a_proposal_is_as_long_as_wanted() -> None:
