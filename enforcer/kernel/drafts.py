@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import cython
 
-from enforcer.kernel.aims import (
-    distance,
-    fits_pending,
-    nearest_character,
-    toward_name,
-)
+from enforcer.kernel.aims import distance, fits_pending, nearest_character, toward_name
 from enforcer.kernel.automata import trie_leads_on
-from enforcer.kernel.ends import copy_state, ending_state, is_whole_text, takes_symbol, widen_ending
+from enforcer.kernel.ends import copy_state, ending_state, is_whole_text, takes_symbol
 from enforcer.kernel.records import *
 from enforcer.kernel.state import (
     MatcherState,
     automaton_at,
     automaton_of,
+    bracket_of,
     is_of_call,
     name_words,
     names_at,
@@ -31,55 +27,100 @@ from enforcer.kernel.state import (
     past_state,
 )
 from enforcer.kernel.strings import quote_of, symbol_of
-from enforcer.kernel.values import close_bare, ended_texts
+from enforcer.kernel.values import close_bare, ended_texts, step
 
-# The style of a text, as bits: a space behind the symbol before a value, behind a comma, and before
-# the text; a line break behind the delimiters of raw values, and before such a value.
+# The style of a text, as bits: a space before a value of an object, behind a comma, and before the
+# text (a line break in a layout of pairs); a line break between pairs, and before a raw value.
 SPACED_VALUES = cython.declare(cython.int, 1)
 SPACED_ITEMS = cython.declare(cython.int, 2)
 SPACED_TEXT = cython.declare(cython.int, 4)
 BROKEN_LINES = cython.declare(cython.int, 8)
 BROKEN_VALUES = cython.declare(cython.int, 16)
 
-_TAIL = cython.declare(cython.int, 3)  # token ids that are looked at for the style
-_SHORT = cython.declare(
-    cython.int, 4
-)  # characters of a raw value, up to which these may have what stands before it
 _FREE = cython.declare(cython.int, 8)  # groups of bytes, from which on a text is free
-_BEGUN = cython.declare(
-    cython.int, 2
-)  # characters of a delimiter, from which on it is likely to be one
+_BEGUN = cython.declare(cython.int, 2)  # characters after which a delimiter is taken for begun
 _NULL = cython.declare(cython.int, 110)  # the first byte of `null`
 _NO_SYMBOL = cython.declare(cython.int, -1)
 _SEVERAL = cython.declare(cython.int, -2)  # symbols, of which one is wanted
 
 
 @cython.cfunc
-def draft_symbols(t: MatcherState, most: index, style: i64, is_likely: cython.bint) -> i64:
-    """Write the likely symbols behind a text into `Ending.symbols`; return how many.
+def draft_text(t: MatcherState, most: i64, style: i64, is_likely: cython.bint) -> list:
+    """Return what likely follows a text; see `TextMatcher.draft`.
 
-    Args:
-        t: its `ending` is there; the state behind the symbols is the first one of it.
-        most: how many symbols.
-        style: as bits.
-        is_likely: whether likely names and closing brackets are taken, or only what is forced up to
-            white space and escapes.
-
+    The state behind it is the first one of the text's `ending`.
     """
-    e = t.ending
-    while e.symbols.shape[0] < most:
-        widen_ending(t)
+    found: list = []
+    data = bytearray()
     copy_state(ending_state(t, 0), past_state(t, t.at))
-    e.aim = -1
-    count = cython.cast(cython.Py_ssize_t, 0)
-    while count < most:
+    t.ending.aim = -1
+    for _ in range(most):
         symbol = likely_symbol(t, ending_state(t, 0), style, is_likely)
         if symbol < 0 or not takes_symbol(t, 0, symbol):
             break
         copy_state(ending_state(t, 0), ending_state(t, 1))
-        e.symbols[count] = symbol
-        count += 1
-    return count
+        if symbol < FIRST_MARKER:
+            data.append(symbol)
+        else:
+            found += [bytes(data), t.tables.markers[symbol - FIRST_MARKER]]
+            data = bytearray()
+    found.append(bytes(data))
+    return found
+
+
+@cython.cfunc
+def style_of(t: MatcherState, style: i64) -> i64:
+    """Return the style of a text by its last token; as before where that shows none."""
+    if t.at == 0:
+        return style
+    copy_state(ending_state(t, 0), past_state(t, t.at - 1))
+    s = ending_state(t, 0)
+    s.top = past_state(t, t.at).top  # what lies below is in use, also what was written last
+    t.is_exact = False
+    token = t.accepted[t.length - 1]
+    first = t.tree.text0[token] + (t.skipped if t.length == 1 else 0)
+    for at in range(first, t.tree.text0[token + 1]):
+        byte = cython.cast(cython.longlong, t.tree.text[at])
+        bit = style_bit(t, s)
+        style = style | bit if byte == blank_of(t, bit) else style & ~bit
+        if not step(t, s, byte):
+            break
+    t.is_exact = True
+    return style
+
+
+@cython.cfunc
+def style_bit(t: MatcherState, s: cython.pointer[State]) -> i64:
+    """Return the style, as a bit, that decides on white space at a state; 0 if none does."""
+    if s.phase == IN_VALUE:
+        return BROKEN_VALUES if s.count == 0 else 0
+    if s.phase == BETWEEN or s.phase == BEHIND_KEY:
+        if s.automaton_state != 0:
+            return 0
+        return BROKEN_LINES if has_declared(t, s.frame) else SPACED_TEXT
+    if s.pending != 0 or (s.phase != BEGIN and s.phase != OBJECT_COMMA):
+        return 0
+    if s.frame < 0:
+        return SPACED_TEXT
+    if s.phase == OBJECT_COMMA or t.arena[s.frame + KIND] != OBJECT_FRAME:
+        return SPACED_ITEMS
+    return 0 if is_of_call(t, s.frame) else SPACED_VALUES
+
+
+@cython.cfunc
+def blank_of(t: MatcherState, bit: i64) -> i64:
+    """Return the white space on which a style decides."""
+    return 10 if bit >= BROKEN_LINES or (t.is_laid_out and bit == SPACED_TEXT) else 32
+
+
+@cython.cfunc
+def has_declared(t: MatcherState, frame: i64) -> cython.bint:
+    """Return whether an object has a declared name."""
+    seen = names_at(t, frame)
+    for w in range(name_words(t, frame)):
+        if t.arena[seen + w] != 0:
+            return True
+    return False
 
 
 @cython.cfunc
@@ -87,14 +128,17 @@ def likely_symbol(
     t: MatcherState, s: cython.pointer[State], style: i64, is_likely: cython.bint
 ) -> i64:
     """Return the likely next symbol at the state of the walk; -1 if there is none."""
+    bit = style_bit(t, s)
+    if bit & style and takes_symbol(t, 0, blank_of(t, bit)):
+        return blank_of(t, bit)
     if s.phase == IN_NAME or s.phase == IN_KEY or s.phase == IN_ARGUMENT:
         return name_symbol(t, s, is_likely)
     if s.phase == IN_STRING or s.phase == IN_RAW:
         return only_symbol(t, s)
     if s.phase == IN_VALUE:
-        return raw_symbol(t, s, style)
+        return raw_symbol(t, s)
     if s.phase >= IN_RAW:
-        return delimiter_symbol(t, s, style, is_likely)
+        return delimiter_symbol(t, s, is_likely)
     if s.phase == IN_BARE:
         if t.tables.opens[automaton_at(t, automaton_of(t, s)).states + s.automaton_state] != 0:
             return only_symbol(t, s)
@@ -110,25 +154,12 @@ def likely_symbol(
         return part_symbol(t, s, is_likely)
     if s.phase == OBJECT_OPEN_SPACED or s.phase == ARRAY_OPEN_SPACED:
         return bracket_of(t, s.frame)
-    is_spaced: cython.bint = s.pending == 0 and t.tables.white_space > 0
     if s.phase == OBJECT_COMMA:
         t.ending.aim = -1  # with the comma, fewer names may be possible
-        return 32 if is_spaced and style & SPACED_ITEMS else first_of_name(t, s, is_likely)
-    if s.phase == BEGIN and is_spaced and style & space_before(t, s.frame):
-        return 32
+        return first_of_name(t, s, is_likely)
     if s.phase == ARRAY_OPEN and not is_likely and takes_symbol(t, 0, 93):
         return _NO_SYMBOL
     return first_of_value(t, s, is_likely)
-
-
-@cython.cfunc
-def space_before(t: MatcherState, frame: i64) -> i64:
-    """Return the style, as a bit, that decides on a space before a value in a frame."""
-    if frame < 0:
-        return SPACED_TEXT
-    if t.arena[frame + KIND] != OBJECT_FRAME:
-        return SPACED_ITEMS
-    return 0 if is_of_call(t, frame) else SPACED_VALUES
 
 
 @cython.cfunc
@@ -197,10 +228,8 @@ def only_listed(t: MatcherState, s: cython.pointer[State]) -> i64:
 
 
 @cython.cfunc
-def raw_symbol(t: MatcherState, s: cython.pointer[State], style: i64) -> i64:
+def raw_symbol(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return the next symbol of a raw value, or of its delimiter that has begun; or -1."""
-    if s.count == 0 and style & BROKEN_VALUES and takes_symbol(t, 0, 10):
-        return 10
     if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0:
         return only_symbol(t, s)
     number = automaton_of(t, s)
@@ -216,28 +245,21 @@ def raw_symbol(t: MatcherState, s: cython.pointer[State], style: i64) -> i64:
 
 
 @cython.cfunc
-def delimiter_symbol(
-    t: MatcherState, s: cython.pointer[State], style: i64, is_likely: cython.bint
-) -> i64:
+def delimiter_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
     """Return the next symbol of the text around a pair's key and value; -1 if there is none."""
     t.ending.aim = -1
     if s.phase == IN_ANY or s.phase == IN_WRITTEN:
         return _NO_SYMBOL
-    broken = BROKEN_VALUES if s.phase == BEHIND_NESTED else BROKEN_LINES
-    if s.automaton_state == 0 and style & broken and takes_symbol(t, 0, 10):
-        return 10
     if s.phase != BETWEEN:
         return nearest_symbol(t, s, 1)
     is_whole: cython.bint = is_whole_text(t, s)
     pair = nearest_symbol(t, s, s.languages & 1)
-    end = cython.cast(cython.longlong, _NO_SYMBOL)
-    if not is_whole:
-        end = nearest_symbol(t, s, s.languages & 2)
+    end = -1 if is_whole else nearest_symbol(t, s, s.languages & 2)
     if pair < 0 or pair == end or (end < 0 and not is_whole):
         return max(pair, end)
-    if next_aim(t, s.frame, is_likely) >= 0 and is_likely:
-        return pair
-    return end if is_likely else _NO_SYMBOL
+    if not is_likely:
+        return _NO_SYMBOL
+    return pair if next_aim(t, s.frame, True) >= 0 else end
 
 
 @cython.cfunc
@@ -254,10 +276,8 @@ def part_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bin
     bracket = bracket_of(t, s.frame)
     may_close: cython.bint = takes_symbol(t, 0, bracket)
     if is_likely and t.arena[s.frame + KIND] == OBJECT_FRAME:
-        may_go_on: cython.bint = next_aim(t, s.frame, True) >= 0 and (
-            is_open or takes_symbol(t, 0, 44)
-        )
-        may_close = may_close and not may_go_on
+        if next_aim(t, s.frame, True) >= 0 and (is_open or takes_symbol(t, 0, 44)):
+            may_close = False
     elif may_close:
         node = node_of(t, s.frame)
         may_follow: cython.bint = node.names != 0 or node.classes != 0
@@ -266,14 +286,6 @@ def part_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bin
     if may_close:
         return bracket
     return first_of_name(t, s, is_likely) if is_open else 44
-
-
-@cython.cfunc
-def bracket_of(t: MatcherState, frame: i64) -> i64:
-    """Return the byte that closes a frame."""
-    if t.arena[frame + KIND] != OBJECT_FRAME:
-        return 93
-    return 41 if is_of_call(t, frame) else 125
 
 
 @cython.cfunc
@@ -321,9 +333,8 @@ def aim_of(t: MatcherState, frame: i64, low: i64, high: i64, is_likely: cython.b
     seen = names_at(t, frame)
     words = name_words(t, frame)
     last = cython.cast(cython.longlong, -1)
-    for w in range(words):
-        if t.arena[seen + w] != 0 and t.arena[frame + CURRENT] >= 0:
-            last = t.tables.names[node.name0 + t.arena[frame + CURRENT]].place
+    if t.arena[frame + CURRENT] >= 0 and has_declared(t, frame):
+        last = t.tables.names[node.name0 + t.arena[frame + CURRENT]].place
     following = cython.cast(cython.longlong, -1)
     required = cython.cast(cython.longlong, -1)
     first = cython.cast(cython.longlong, -1)
@@ -354,60 +365,8 @@ def aim_of(t: MatcherState, frame: i64, low: i64, high: i64, is_likely: cython.b
 
 
 @cython.cfunc
-def style_of(t: MatcherState, style: i64) -> i64:
-    """Return the style of a text, as bits, by its last tokens; as before where they show none."""
-    s = past_state(t, t.at)
-    if s.phase == IN_RAW or (s.phase == IN_STRING and s.count != 0):
-        return style
-    if s.phase == IN_VALUE and s.count > _SHORT:
-        return style
-    before = cython.cast(cython.longlong, 0)
-    start = t.length - _TAIL if t.length > _TAIL else 0
-    for i in range(start, t.length):
-        first = t.tree.text0[t.accepted[i]]
-        end = t.tree.text0[t.accepted[i] + 1]
-        if first == end:  # a special token, as delimiters may be
-            style = after_symbol(style, before, 60, False)
-            before = 62
-        elif i == 0:
-            first += t.skipped
-            style = style | SPACED_TEXT if t.tree.text[first] == 32 else style & ~SPACED_TEXT
-        for at in range(first, end):
-            style = after_symbol(style, before, t.tree.text[at], s.phase == IN_VALUE)
-            before = t.tree.text[at]
-    return style
-
-
-@cython.cfunc
-def after_symbol(style: i64, before: i64, byte: i64, is_value: cython.bint) -> i64:
-    """Return the style of a text by a byte, and the one before it."""
-    if before == 62 and byte == 10:
-        return style | (BROKEN_VALUES if is_value else BROKEN_LINES)
-    if before == 62:
-        return style & ~(BROKEN_LINES if byte == 60 else BROKEN_VALUES)
-    kind = SPACED_VALUES if before == 58 else SPACED_ITEMS if before == 44 else 0
-    return style | kind if byte == 32 else style & ~kind
-
-
-@cython.cfunc
-def drafted(t: MatcherState, count: index) -> list:
-    """Return the first symbols of the walk: bytes, and token ids of special tokens between them."""
-    found: list = []
-    data = bytearray()
-    for i in range(count):
-        symbol = t.ending.symbols[i]
-        if symbol < FIRST_MARKER:
-            data.append(symbol)
-            continue
-        found += [bytes(data), t.tables.markers[symbol - FIRST_MARKER]]
-        data = bytearray()
-    found.append(bytes(data))
-    return found
-
-
-@cython.cfunc
 def is_drafted_whole(t: MatcherState, is_likely: cython.bint) -> cython.bint:
-    """Return whether the text is complete behind the symbols of the walk, and likely ends there."""
+    """Return whether the text is complete behind a draft, and likely ends there."""
     s = ending_state(t, 0)
     may_go_on: cython.bint = s.phase == BETWEEN and nearest_symbol(t, s, s.languages & 1) >= 0
     return is_whole_text(t, s) and (is_likely or not may_go_on)

@@ -20,6 +20,7 @@ from enforcer.kernel.state import (
     MatcherState,
     automaton_at,
     automaton_of,
+    bracket_of,
     is_of_call,
     level_of,
     needs_fingerprint,
@@ -202,9 +203,7 @@ def closing_symbol(t: MatcherState, i: index) -> i64:
         return -1
     is_open: cython.bint = s.phase == OBJECT_OPEN or s.phase == ARRAY_OPEN
     if s.phase == OBJECT_OPEN_SPACED or s.phase == ARRAY_OPEN_SPACED or is_closable(t, s.frame):
-        if t.arena[s.frame + KIND] != OBJECT_FRAME:
-            return 93
-        return 41 if is_of_call(t, s.frame) else 125
+        return bracket_of(t, s.frame)
     return -1 if is_open else 44
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from enforcer.errors import ConfigurationError
 from enforcer.kernel.aims import costs_of
 from enforcer.kernel.costs import learn
-from enforcer.kernel.drafts import draft_symbols, drafted, is_drafted_whole, style_of
+from enforcer.kernel.drafts import draft_text, is_drafted_whole, style_of
 from enforcer.kernel.ends import (
     cost_of,
     growth_around,
@@ -260,7 +260,7 @@ class TextMatcher(MatcherState):
             elif self.ending is None:
                 self.ending = Ending()
             style = style_of(self, style)
-            found = drafted(self, draft_symbols(self, most, style, is_likely))
+            found = draft_text(self, most, style, is_likely)
             return style, found, is_drafted_whole(self, is_likely)
         finally:
             self.is_in_use = False

@@ -417,6 +417,14 @@ def is_of_call(t: MatcherState, frame: i64) -> cython.bint:
 
 
 @cython.cfunc
+def bracket_of(t: MatcherState, frame: i64) -> i64:
+    """Return the byte that closes a frame."""
+    if t.arena[frame + KIND] != OBJECT_FRAME:
+        return 93
+    return 41 if is_of_call(t, frame) else 125
+
+
+@cython.cfunc
 def resize_past(t: MatcherState, count: index):
     """Resize the list of past states."""
     states = new_states(count)

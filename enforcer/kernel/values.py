@@ -30,6 +30,7 @@ from enforcer.kernel.state import (
     MatcherState,
     automaton_at,
     automaton_of,
+    bracket_of,
     hits_at,
     is_of_call,
     is_of_pairs,
@@ -243,10 +244,7 @@ def bare_byte(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bi
 @cython.cfunc
 def close_bracket(t: MatcherState, s: cython.pointer[State], byte: i64) -> cython.bint:
     """Advance by the bracket that closes an object or array, or a call of Python's."""
-    wanted = (
-        93 if t.arena[s.frame + KIND] != OBJECT_FRAME else 41 if is_of_call(t, s.frame) else 125
-    )
-    if s.phase == OBJECT_COMMA or byte != wanted:
+    if s.phase == OBJECT_COMMA or byte != bracket_of(t, s.frame):
         return False
     fitted = complete_values(t, s.frame)
     kind = ARRAY_SEED if t.arena[s.frame + KIND] != OBJECT_FRAME else OBJECT_SEED
