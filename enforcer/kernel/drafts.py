@@ -82,7 +82,8 @@ def style_of(t: MatcherState, style: i64) -> i64:
     for at in range(first, t.tree.text0[token + 1]):
         byte = cython.cast(cython.longlong, t.tree.text[at])
         bit = style_bit(t, s)
-        style = style | bit if byte == blank_of(t, bit) else style & ~bit
+        if bit != 0 and takes_symbol(t, 0, blank_of(t, bit)):
+            style = style | bit if byte == blank_of(t, bit) else style & ~bit
         if not step(t, s, byte):
             break
     t.is_exact = True
