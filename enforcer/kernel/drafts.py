@@ -93,7 +93,7 @@ def style_of(t: MatcherState, style: i64) -> i64:
 @cython.cfunc
 def style_bit(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return the style, as a bit, that decides on white space at a state; 0 if none does."""
-    if s.phase == IN_VALUE:
+    if s.phase == IN_VALUE or s.phase == BEHIND_NESTED:
         return BROKEN_VALUES if s.count == 0 else 0
     if s.phase == BETWEEN or s.phase == BEHIND_KEY:
         if s.automaton_state != 0:
