@@ -9,6 +9,7 @@ from typing import Any
 
 import enforcer
 from enforcer.tools.explain import ExplainedMatcher, explained
+from enforcer.tools.explain.trace import Given, Trace, follow
 from tests.support.cases import load
 from tests.support.tools import tool
 from tests.vocabularies import write
@@ -44,6 +45,11 @@ def turn(
     for token_id in write(V, text):
         assert found.accept(token_id)
     return found
+
+
+def followed(text: str, *more: Given, title: str = "") -> Trace:
+    """Trace a turn of a text in which markers are spelled, and of more tokens."""
+    return follow(turn(), [*map(Given, write(V, text)), *more], title)
 
 
 def told(matcher: ExplainedMatcher) -> list[str]:

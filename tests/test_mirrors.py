@@ -39,7 +39,7 @@ def test_every_module_has_a_mirror_or_a_reason() -> None:
 def test_the_table_of_packages_is_whole() -> None:
     page = (ROOT / "docs" / "concepts.md").read_text(encoding="utf-8")
     rows = re.findall(
-        r"^\| ((?:`\w+`(?:, )?)+) \|", page.split("\n## Where things are\n")[1], re.MULTILINE
+        r"^- ((?:`\w+`(?:, )?)+): ", page.split("\n## Where things are\n")[1], re.MULTILINE
     )
     listed = re.findall(r"`(\w+)`", " ".join(rows))
     packages = {

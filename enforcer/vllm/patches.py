@@ -52,7 +52,7 @@ PATCHES = {
     ),
     # Proposes draft tokens by the grammar.
     "vllm.v1.structured_output:StructuredOutputManager.validate_tokens": Patch(
-        "self, request, spec_tokens", "engine.backend.validate_tokens", "7"
+        "self, request, spec_tokens", "engine.backend.validate_tokens", "8"
     ),
     # Checks a spec, whatever its route.
     "vllm.sampling_params:SamplingParams._validate_structured_outputs": Patch(

@@ -16,7 +16,7 @@ PAGES = [each for each in sorted(FOLDER.glob("*.md")) if each.stem not in ("inde
 
 
 def row(text: str, name: str) -> str:
-    found = re.findall(rf"^\| {name} \| (.*) \|$", text, re.MULTILINE)
+    found = re.findall(rf"^- {name}: (.*(?:\n  .*)*)$", text, re.MULTILINE)
     assert len(found) == 1, name
     return str(found[0])
 
@@ -37,7 +37,7 @@ def test_a_page_is_of_its_formats(page: Path) -> None:
 
 
 def test_the_index_has_every_page_and_its_parsers() -> None:
-    rows = re.findall(r"^\| \[.*?\]\((.*?)\) \| (`.*`) \|", INDEX, re.MULTILINE)
+    rows = re.findall(r"^- \[.*?\]\((.*?)\): (`.*`)", INDEX, re.MULTILINE)
     assert {link for link, _ in rows} == {KIMI.name, *(each.name for each in PAGES)}
     parsers = {name for _, cell in rows for name in re.findall(r"`(\w+)_enforced`", cell)}
     assert parsers <= set(dialects.parsers())

@@ -30,7 +30,7 @@ def lines(trace: Trace) -> Iterator[str]:
     wide = max(map(len, tokens), default=0)
     wide_place = max(map(len, places), default=0)
     for step, token, place in zip(trace.steps, tokens, places, strict=True):
-        sign = " " if step.own.legal else "✗"
+        sign = "»" if step.is_draft else " " if step.own.legal else "✗"
         count = f"{step.own.expected.legal:,} of {step.vocabulary:,} legal"
         yield f"{step.at:4} {sign} {token:<{wide}}  {place:<{wide_place}}  {count}"
         yield from (_INDENT + line for line in _reasons(step))
@@ -42,6 +42,10 @@ def lines(trace: Trace) -> Iterator[str]:
         yield "the turn has ended"
     elif trace.after is not None:
         yield f"next: {trace.after}"
+    drafts = sum(step.is_draft for step in trace.steps)
+    if drafts:
+        bound = sum(step.is_draft or not step.is_free for step in trace.steps)
+        yield f"» {drafts} of {bound} tokens outside of free text would have been draft tokens"
     changed = len(trace.changed)
     said = f"changed at {changed} of them" if changed else "nothing was taken away"
     if not any(step.top for step in trace.steps):
@@ -94,6 +98,8 @@ def _step(step: TraceStep) -> dict[str, Any]:
         "at": step.at,
         "marker": step.is_marker,
         "vocabulary": step.vocabulary,
+        "free": step.is_free,
+        "draft": step.is_draft,
         "expected": _expected(step.own.expected),
         "top": [_token(rival) | {"score": score} for rival, score in step.top],
         "taken_away": [rival.token_id for rival, _ in step.taken_away],

@@ -1,5 +1,7 @@
 """A trace of a turn: each token, the legal ones in its place, and the model's own choices.
 
+Also, which tokens the grammar would have proposed as draft tokens.
+
 Also reads a text in which markers are spelled. Must not know: files, how a trace is shown.
 """
 
@@ -13,11 +15,14 @@ from typing import TYPE_CHECKING
 
 from enforcer.tools.explain.expecting import ExplainedPosition
 from enforcer.tools.explain.turn import why
+from enforcer.turn.dialect import FREE_TEXT
 
 if TYPE_CHECKING:
     from enforcer.tools.explain.words import Expected, Explanation
     from enforcer.turn.matcher import Matcher
     from enforcer.vocabulary import Vocabulary
+
+_DRAFTS = 8  # tokens that are proposed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +50,8 @@ class TraceStep:
         top: the ids that the model scored there and their scores, best first.
         is_marker: whether it is a special token.
         vocabulary: how many ids there are.
+        is_free: whether it stands in free text, for which the grammar proposes nothing.
+        is_draft: whether it would have been proposed behind the last token that was not.
 
     """
 
@@ -53,6 +60,8 @@ class TraceStep:
     top: tuple[tuple[Explanation, float], ...]
     is_marker: bool
     vocabulary: int
+    is_free: bool
+    is_draft: bool
 
     @property
     def taken_away(self) -> tuple[tuple[Explanation, float], ...]:
@@ -87,17 +96,22 @@ class Trace:
 
 def follow(matcher: Matcher, given: Sequence[Given], title: str = "") -> Trace:
     """Follow a turn; ends at the first id that is not legal."""
-    vocabulary = matcher.envelope.table.vocabulary
+    table = matcher.envelope.table
+    vocabulary = table.vocabulary
     steps: list[TraceStep] = []
+    drafts = matcher.propose(_DRAFTS)
     after: Expected | None = None
     for at, each in enumerate(given):
         place = ExplainedPosition(matcher)
         top = tuple((why(place, token_id), score) for token_id, score in each.top)
         own = why(place, each.token_id)
         is_marker = own.token_id in vocabulary.control_ids
-        steps.append(TraceStep(at, own, top, is_marker, vocabulary.size))
+        is_free = table.segment(matcher.state) in FREE_TEXT and matcher.position.grammar is None
+        is_draft = drafts[:1] == [own.token_id]
+        steps.append(TraceStep(at, own, top, is_marker, vocabulary.size, is_free, is_draft))
         if not own.legal or not matcher.accept(own.token_id):
             break
+        drafts = drafts[1:] if is_draft else matcher.propose(_DRAFTS)
     else:
         after = ExplainedPosition(matcher).expected
     left = tuple(each.token_id for each in given[len(steps) :])

@@ -6,9 +6,8 @@ from html.parser import HTMLParser
 
 from enforcer.tools.cli.output import plain
 from enforcer.tools.explain.table import as_json, lines, page
-from enforcer.tools.explain.trace import Given, Trace, follow
-from tests.explained_turns import ARGUMENTS, turn
-from tests.vocabularies import write
+from enforcer.tools.explain.trace import Given, Trace
+from tests.explained_turns import ARGUMENTS, followed
 from tests.walks import V
 
 EVIL = 'x</script><script>alert("/*trace*/")<!--title-->'
@@ -40,7 +39,7 @@ class Scripts(HTMLParser):
 def traced() -> Trace:
     text = ARGUMENTS + '{"city":' + json.dumps(EVIL)
     last = Given(V.find(b","), ((V.find(b"]"), -0.1), (V.find(b","), -3.0)))
-    return follow(turn(), [*(Given(i) for i in write(V, text)), last], EVIL)
+    return followed(text, last, title=EVIL)
 
 
 def test_a_page_carries_the_turn_and_loads_nothing() -> None:
@@ -58,7 +57,7 @@ def test_a_page_carries_the_turn_and_loads_nothing() -> None:
 def test_colours_and_scales_of_the_page_are_explained() -> None:
     text = page(traced())
     legends = "".join(re.findall(r'<div class="legend">.*?</div>', text, re.DOTALL))
-    for kind in ("tight", "marker", "changed", "legal", "shown", "masked"):
+    for kind in ("tight", "marker", "draft", "changed", "legal", "shown", "masked"):
         assert re.search(rf'class="(t )?{kind}"', legends), kind
     assert "Legal token ids at each position (logarithmic)" in text
     for axis in ("count", "position"):
@@ -70,23 +69,21 @@ def test_the_table_says_what_was_taken_away() -> None:
     said = list(lines(traced()))
     assert any(line.strip().startswith("taken away: `]` (-0.10)") for line in said)
     assert said[-1].endswith("tokens: changed at 1 of them")
-    assert said[-2].startswith("next: the name of a property")
+    assert said[-3].startswith("next: the name of a property")
 
 
 def test_the_table_of_a_turn_that_is_not_legal() -> None:
-    ids = [*write(V, ARGUMENTS), V.find(b"["), V.find(b"]")]
-    said = list(lines(follow(turn(), [Given(i) for i in ids])))
-    assert "✗ `[`" in said[-4]
-    assert said[-3].strip().startswith("not legal: `[` does not fit")
-    assert said[-2].strip() == "the token after it was not followed"
+    said = list(lines(followed(ARGUMENTS, Given(V.find(b"[")), Given(V.find(b"]")))))
+    assert "✗ `[`" in said[-5]
+    assert said[-4].strip().startswith("not legal: `[` does not fit")
+    assert said[-3].strip() == "the token after it was not followed"
     assert said[-1].endswith("the last one is not legal")
 
 
 def test_what_is_expected_is_said_once_for_a_step() -> None:
-    ids = [Given(i) for i in write(V, ARGUMENTS)]
     wanted = [V.find(each) for each in (b"[", b"]", b",", b":")]
     last = Given(wanted[0], tuple((token, -0.1 - at) for at, token in enumerate(wanted)))
-    said = "\n".join(lines(follow(turn(), [*ids, last])))
+    said = "\n".join(lines(followed(ARGUMENTS, last)))
     assert said.count("does not fit") == 2
     assert said.count("expected ") == 1
     assert "taken away: `[` (-0.10), `]` (-1.10), `,` (-2.10), `:` (-3.10): does not fit" in said

@@ -3,8 +3,6 @@
 from contextlib import suppress
 from typing import Any
 
-import pytest
-
 import enforcer
 from enforcer.errors import BudgetTooSmall, EnforcerError
 from enforcer.tools.explain.turn import ExplainedMatcher
@@ -44,19 +42,7 @@ def closed(parameters: dict[str, Any], begun: str, dialect: str = "kimi_k2") -> 
     return m
 
 
-OF_F = ARGUMENTS.replace("get_weather", "f")
-
-
-@pytest.mark.parametrize(
-    ("dialect", "begun", "refused"),
-    [
-        ("kimi_k2", OF_F + '{"', "x"),
-        ("kimi_k2", OF_F + '{"a": 1, "aa', "a"),
-        ("kimi_k2", OF_F + '{"aa": {"c": 1', ","),
-        ("qwen3_coder", "<tool_call>\n<function=f>\n<parameter=", "x"),
-        ("pythonic", "[f(a=1, ", "x"),
-    ],
-)
+@parametrized("tools/explain/cases/why.toml", "closed")
 def test_that_objects_are_closed(dialect: str, begun: str, refused: str) -> None:
     """Only where it is the reason: a schema may close its objects itself."""
     said: dict[str, Any]
@@ -70,9 +56,10 @@ def test_that_objects_are_closed(dialect: str, begun: str, refused: str) -> None
 
 
 def test_what_is_refused_in_open_objects_too() -> None:
+    of_f = ARGUMENTS.replace("get_weather", "f")
     properties = {"a": {"enum": ["b"]}, "d": {"pattern": "^e"}}
     for begun in ('{"d": "', '{"d": "e", "a": "', "{"):
-        reason = closed({"properties": properties}, OF_F + begun).explain(ord("x")).reason
+        reason = closed({"properties": properties}, of_f + begun).explain(ord("x")).reason
         assert reason.startswith("`x` does not fit: expected")
 
 
