@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import cython
 
-from enforcer.kernel.aims import costs_of, distance, nearest_character, toward_name
+from enforcer.kernel.aims import distance, fits_pending, nearest_character, toward_name
+from enforcer.kernel.automata import trie_leads_on
 from enforcer.kernel.ends import copy_state, ending_state, is_whole_text, takes_symbol
 from enforcer.kernel.records import *
 from enforcer.kernel.state import (
@@ -92,7 +93,7 @@ def style_of(t: MatcherState, style: i64) -> i64:
 @cython.cfunc
 def style_bit(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return the style, as a bit, that decides on white space at a state; 0 if none does."""
-    if s.phase == IN_VALUE:
+    if s.phase == IN_VALUE or s.phase == BEHIND_NESTED:
         return BROKEN_VALUES if s.count == 0 else 0
     if s.phase == BETWEEN or s.phase == BEHIND_KEY:
         if s.automaton_state != 0:
@@ -155,6 +156,7 @@ def likely_symbol(
     if s.phase == OBJECT_OPEN_SPACED or s.phase == ARRAY_OPEN_SPACED:
         return bracket_of(t, s.frame)
     if s.phase == OBJECT_COMMA:
+        t.ending.aim = -1  # with the comma, fewer names may be possible
         return first_of_name(t, s, is_likely)
     if s.phase == ARRAY_OPEN and not is_likely and takes_symbol(t, 0, 93):
         return _NO_SYMBOL
@@ -192,8 +194,10 @@ def byte_of_groups(t: MatcherState, groups: i64) -> i64:
 @cython.cfunc
 def only_symbol(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return the only symbol that goes on with a text or word, or ends it, up to escapes; or -1."""
+    if s.automaton_state < 0 and s.trie_node >= 0 and ended_texts(t, s) == 0:
+        return only_listed(t, s)
     if s.pending != 0:
-        return _NO_SYMBOL
+        return byte_of_groups(t, -1) if UTF_8_OF_2 <= s.pending & 15 <= UTF_8_OF_4 else _NO_SYMBOL
     groups = cython.cast(cython.longlong, 0)
     ended = cython.cast(cython.longlong, 0)
     if s.automaton_state >= 0:
@@ -212,6 +216,19 @@ def only_symbol(t: MatcherState, s: cython.pointer[State]) -> i64:
 
 
 @cython.cfunc
+def only_listed(t: MatcherState, s: cython.pointer[State]) -> i64:
+    """Return the next symbol of the only listed text that is left; -1 if several are."""
+    found = cython.cast(cython.longlong, _NO_SYMBOL)
+    for i in range(t.tables.trie_edges[s.trie_node], t.tables.trie_edges[s.trie_node + 1]):
+        character = t.tables.edge_character[i]
+        if trie_leads_on(t, s, t.tables.edge_to[i]) and fits_pending(t, s, character):
+            if found >= 0:
+                return _NO_SYMBOL
+            found = character
+    return symbol_of(t, s, found)
+
+
+@cython.cfunc
 def raw_symbol(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return the next symbol of a raw value, or of its delimiter that has begun; or -1."""
     if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0:
@@ -219,10 +236,13 @@ def raw_symbol(t: MatcherState, s: cython.pointer[State]) -> i64:
     number = automaton_of(t, s)
     groups = t.tables.opens[automaton_at(t, number).states + s.automaton_state] & ~SPACES
     if count_bits(groups) > 1:
-        missing = distance(t, s, number, s.automaton_state, s.languages, s.count)
-        if count_bits(groups) < _FREE or missing > costs_of(t).farthest[number] - _BEGUN:
+        if count_bits(groups) < _FREE or not takes_symbol(t, 0, 32):
             return _NO_SYMBOL
-    return symbol_of(t, s, nearest_character(t, s, s.automaton_state, -1, s.languages, s.count))
+        free = ending_state(t, 1)  # where no delimiter has begun
+        most = distance(t, free, number, free.automaton_state, free.languages, free.count)
+        if distance(t, s, number, s.automaton_state, s.languages, s.count) > most - _BEGUN:
+            return _NO_SYMBOL
+    return nearest_symbol(t, s, s.languages)
 
 
 @cython.cfunc
@@ -231,14 +251,22 @@ def delimiter_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cytho
     t.ending.aim = -1
     if s.phase == IN_ANY or s.phase == IN_WRITTEN:
         return _NO_SYMBOL
-    languages = cython.cast(cython.longlong, 1)
-    if s.phase == BETWEEN:
-        languages = s.languages
-        if languages == 3:
-            languages = 1 if next_aim(t, s.frame, is_likely) >= 0 else 2
-        if languages == 2 and (is_whole_text(t, s) or not (is_likely or s.languages == 2)):
-            return _NO_SYMBOL
-    return symbol_of(t, s, nearest_character(t, s, s.automaton_state, -1, languages, 0))
+    if s.phase != BETWEEN:
+        return nearest_symbol(t, s, 1)
+    is_whole: cython.bint = is_whole_text(t, s)
+    pair = nearest_symbol(t, s, s.languages & 1)
+    end = -1 if is_whole else nearest_symbol(t, s, s.languages & 2)
+    if pair < 0 or pair == end or (end < 0 and not is_whole):
+        return max(pair, end)
+    if not is_likely:
+        return _NO_SYMBOL
+    return pair if next_aim(t, s.frame, True) >= 0 else end
+
+
+@cython.cfunc
+def nearest_symbol(t: MatcherState, s: cython.pointer[State], languages: i64) -> i64:
+    """Return the next symbol towards the nearest end of some languages; -1 if there is none."""
+    return symbol_of(t, s, nearest_character(t, s, s.automaton_state, -1, languages, s.count))
 
 
 @cython.cfunc
@@ -249,7 +277,8 @@ def part_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bin
     bracket = bracket_of(t, s.frame)
     may_close: cython.bint = takes_symbol(t, 0, bracket)
     if is_likely and t.arena[s.frame + KIND] == OBJECT_FRAME:
-        may_close = may_close and next_aim(t, s.frame, True) < 0
+        if next_aim(t, s.frame, True) >= 0 and (is_open or takes_symbol(t, 0, 44)):
+            may_close = False
     elif may_close:
         node = node_of(t, s.frame)
         may_follow: cython.bint = node.names != 0 or node.classes != 0
@@ -309,6 +338,7 @@ def aim_of(t: MatcherState, frame: i64, low: i64, high: i64, is_likely: cython.b
         last = t.tables.names[node.name0 + t.arena[frame + CURRENT]].place
     following = cython.cast(cython.longlong, -1)
     required = cython.cast(cython.longlong, -1)
+    first = cython.cast(cython.longlong, -1)
     count = 0
     has_left_out = False
     for n in range(node.names):
@@ -322,13 +352,22 @@ def aim_of(t: MatcherState, frame: i64, low: i64, high: i64, is_likely: cython.b
         if n < low or n >= high:
             continue
         count += 1
+        first = n if first < 0 else first
         if is_required and (required < 0 or place < t.tables.names[node.name0 + required].place):
             required = n
         if place > last and (following < 0 or place < t.tables.names[node.name0 + following].place):
             following = n
-    if not is_likely and count != 1:
-        return -1
+    if not is_likely:
+        return first if count == 1 else -1
     is_begun: cython.bint = low > 0 or high < node.names
     if following >= 0 and (not has_left_out or (is_begun and required < 0)):
         return following
-    return required
+    return first if is_begun and required < 0 else required
+
+
+@cython.cfunc
+def is_drafted_whole(t: MatcherState, is_likely: cython.bint) -> cython.bint:
+    """Return whether the text is complete behind a draft, and likely ends there."""
+    s = ending_state(t, 0)
+    may_go_on: cython.bint = s.phase == BETWEEN and nearest_symbol(t, s, s.languages & 1) >= 0
+    return is_whole_text(t, s) and (is_likely or not may_go_on)

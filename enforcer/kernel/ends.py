@@ -138,7 +138,7 @@ def takes_symbol(t: MatcherState, i: index, symbol: i64) -> cython.bint:
     t.work += _STEP
     if symbol >= FIRST_MARKER:
         return take_marker(t, s, symbol - FIRST_MARKER)
-    return t.tree.writes[symbol] != 0 and step(t, s, symbol)
+    return t.tree.writes[symbol] != 0 and step(t, s, cython.cast(cython.longlong, symbol))
 
 
 @cython.cfunc

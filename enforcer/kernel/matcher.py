@@ -12,10 +12,9 @@ import numpy as np
 from enforcer.errors import ConfigurationError
 from enforcer.kernel.aims import costs_of
 from enforcer.kernel.costs import learn
-from enforcer.kernel.drafts import draft_text, style_of
+from enforcer.kernel.drafts import draft_text, is_drafted_whole, style_of
 from enforcer.kernel.ends import (
     cost_of,
-    ending_state,
     growth_around,
     growth_within,
     ids_of_ending,
@@ -262,7 +261,7 @@ class TextMatcher(MatcherState):
                 self.ending = Ending()
             style = style_of(self, style)
             found = draft_text(self, most, style, is_likely)
-            return style, found, is_whole_text(self, ending_state(self, 0))
+            return style, found, is_drafted_whole(self, is_likely)
         finally:
             self.is_in_use = False
 

@@ -239,33 +239,42 @@ class Around:
         return bool(self._kinds[number] == _NAMES)
 
     def behind_name(self, number: int) -> int:
-        """Return the place behind a whole name that is read at a place; less than 0 for none."""
-        behind = int(self._behind[number])
-        return int(self._falls[number]) if behind < 0 else behind
+        """Return the place to which a whole name leads that is read at a place; -1 for none."""
+        return int(self._behind[number])
 
-    def likely(self, number: int, *, guess: bool) -> tuple[int, int] | None:
+    def likely(self, number: int, *, is_guess: bool) -> tuple[int, int] | None:
         """Return the symbol that likely comes next at a place, and where it leads; None for none.
 
         It is the byte that was read there last; where none was, the only symbol that is no white
-        space. With `guess` it may be the only one that begins no call. Of free content nothing is
-        likely.
-        """
-        is_content = self._kinds[number] == _CONTENT
-        if not is_content and self._kinds[number] != _NAMES:
-            byte = int(self._taken[number])
-            if byte >= 0 and self._to[number, byte] >= 0:
-                return byte, int(self._to[number, byte])
-        return self._only(number, guess and not is_content)
+        space. It is less than 0 where a header goes on without one. Of free content nothing is
+        likely, nor behind the turn's end.
 
-    def _find_only(self, number: int, guess: bool) -> tuple[int, int] | None:  # noqa: FBT001 - a key
+        Args:
+            number: of the place.
+            is_guess: whether there may be others than white space and it.
+
+        """
+        byte = int(self._taken[number])
+        is_between = self._kinds[number] not in (_NAMES, _CONTENT)
+        if byte >= 0 and is_between and (is_guess or byte in BLANK_BYTES):
+            to = int(self._to[number, byte])
+            if 0 <= to != number:
+                return byte, to
+        return self._only(number, is_guess=is_guess and self._kinds[number] != _CONTENT)
+
+    def _find_only(self, number: int, *, is_guess: bool) -> tuple[int, int] | None:
         if self._to[number, 0] == _UNKNOWN:
             self._make(number)
+        if self.places[number].state == self._lexer.dialect.final:
+            return None
         legal = [(byte, int(to)) for byte, to in enumerate(self._to[number]) if to >= 0]
         found = [step for step in legal if step[0] not in BLANK_BYTES]
         found += [(ID + token, to) for token, to in self.special(number).items()]
-        if len(found) > 1 and guess:
+        if len(found) > 1 and is_guess:  # no further call
             header = Segment.HEADER
             found = [step for step in found if self._segment(self.places[step[1]]) is not header]
+        if not found and self._falls[number] >= 0:
+            return -1, int(self._falls[number])
         found = found or legal
         return found[0] if len(found) == 1 else None
 

@@ -116,14 +116,15 @@ class Drafter:
                 if (behind := around.behind_name(place)) >= 0:
                     place = behind
                     continue
-            step = around.likely(place, guess=self._likely)
+            step = around.likely(place, is_guess=self._likely)
             if step is None:
                 break
             symbol, to = step
             if to == place:
                 break
             place = to
-            self._add([symbol - ID if symbol >= ID else bytes([symbol])])
+            if symbol >= 0:
+                self._add([symbol - ID if symbol >= ID else bytes([symbol])])
             if around.begins_names(place):
                 low, high, depth = 0, len(names.texts), 0
         return False

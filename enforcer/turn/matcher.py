@@ -358,6 +358,8 @@ class Matcher:
                 step = self._left_text(token_id, now)
             else:
                 self._reader.fed = 0
+                if self._drafter is not None:
+                    self._reader.teach(now, token_id)
                 step = None if now.shared is None else now.shared.after.get(token_id)
                 if step is None:
                     step = self._found(token_id, now)

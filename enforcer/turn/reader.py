@@ -190,6 +190,12 @@ class TokenReader:
             return None
         return self.behind(now, token_id) if self._has_ended(now.grammar) else now
 
+    def teach(self, now: Position, token_id: int) -> None:
+        """Let the automaton know a token outside of texts that the turn may not read anew."""
+        if now.grammar is None and 0 <= token_id < self._table.vocabulary.size:
+            self.load(now)
+            self._turn.read(self._table.vocabulary.texts[token_id], 0)
+
     def _has_ended(self, text: Any) -> bool:
         """Return whether a text of arguments has ended by itself."""
         return self._then is not None and text.is_done

@@ -10,6 +10,7 @@ from enforcer.engines import load
 from enforcer.engines.client_grammar import ClientGrammars
 from enforcer.errors import InvalidSchema, SchemaLimit, UnsupportedSchema
 from enforcer.request.response_format import FormatKind, ResponseFormat
+from tests.support.cases import each_case
 from tests.support.machine import agreed, mask
 from tests.vocabularies import kimi, small
 
@@ -21,15 +22,7 @@ def grammars() -> ClientGrammars:
     return ClientGrammars(_V)
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        'root ::= "a" root | "b"',
-        'start: t ("+" t)*\nt: /[0-9]+/ | "(" start ")"',
-        'start: %json {"type": "object"}',
-        'start: ""',
-    ],
-)
+@each_case
 def test_rows_are_what_is_accepted_also_after_a_rollback(source: str) -> None:
     grammars().check(source)
     grammar = grammars().compile(source)

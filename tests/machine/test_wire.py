@@ -22,7 +22,7 @@ NUMBERS = {
     *(("arrays", "farthest"), ("counts", "is_bounded"), ("needs", "least"), ("needs", "most")),
     *(("automata", "minimum"), ("automata", "least"), ("automata", "steady")),
     *(("bounds", "minimum"), ("bounds", "maximum"), ("bounds", "steady")),
-    ("automata", "whole"),
+    *(("automata", "whole"), ("names", "place")),
 }
 INDICES = [
     (record, field)

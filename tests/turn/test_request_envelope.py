@@ -21,6 +21,7 @@ from tests import vocabularies
 from tests.dialect_cases import opening, served
 from tests.spec_cases import settled as settle
 from tests.support import cases
+from tests.support.cases import each_case
 from tests.support.tools import tool
 from tests.vocabularies import legal
 
@@ -159,15 +160,7 @@ def test_a_text_begun_in_a_prompt_differs_from_a_new_one(begun: str, is_begun: b
     assert (found > 0) is is_begun
 
 
-@pytest.mark.parametrize(
-    ("begun", "refused"),
-    [
-        ('<tool_call>\n{"name": "get", "arguments": {}}\n</tool_call>\n', False),
-        ('<tool_call>\n{"name": "get", "arguments": {}}\n</tool_call>\n<tool_call>', False),
-        ('<tool_call>\n{"name": "gone', True),
-        ("<tool_call>\n</tool_call>", True),
-    ],
-)
+@each_case
 def test_only_an_engine_knows_where_arguments_have_ended(begun: str, refused: bool) -> None:
     table = served("hermes").table
     prompt = [*opening("hermes"), *vocabularies.write(table.vocabulary, begun)]

@@ -5,6 +5,7 @@ import pytest
 from enforcer.turn.dialect import Segment
 from enforcer.turn.wording import misplaced
 from enforcer.vocabulary import Vocabulary
+from tests.support.cases import each_case
 
 BYTES = [bytes([n]) for n in range(256)]
 V = Vocabulary([*BYTES, b"ab", b"\n\xff", b"x" * 1000, b"", b"<|end|>"], {"<|end|>": 260})
@@ -17,16 +18,7 @@ def test_every_segment_has_words(segment: Segment) -> None:
     assert segment.name not in said
 
 
-@pytest.mark.parametrize(
-    ("token_id", "shown"),
-    [
-        (257, r"'\n\\xff' (id 257)"),
-        (259, "'' (id 259)"),
-        (260, "'<|end|>' (id 260)"),
-        (999, "no text (id 999)"),
-        (-1, "no text (id -1)"),
-    ],
-)
+@each_case
 def test_the_text_is_escaped(token_id: int, shown: str) -> None:
     assert misplaced(V, token_id, Segment.HEADER).startswith(f"{shown} cannot")
 

@@ -22,6 +22,7 @@ from enforcer.request import carrier
 from enforcer.vllm import fit, patches
 from enforcer.vllm.config.names import PATCHED, TESTED_VERSIONS
 from enforcer.vllm.observe import recording
+from tests.support.cases import each_case
 from tests.vllm_servers import TINY
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("installed")]
@@ -104,17 +105,7 @@ def test_a_changed_signature_is_refused(monkeypatch: pytest.MonkeyPatch) -> None
         fit.check_signatures(asserted)
 
 
-@pytest.mark.parametrize(
-    ("found", "expected", "fits"),
-    [
-        ("self request", "self, request", True),
-        ("self request more", "self, request", False),
-        ("self request more", "self, request, *", True),
-        ("self more request", "self, request, *", False),
-        ("cls a status b", "cls, *, status, *", True),
-        ("cls a b", "cls, *, status, *", False),
-    ],
-)
+@each_case
 def test_a_signature_may_leave_parameters_open(found: str, expected: str, fits: bool) -> None:
     assert fit.is_signature(found.split(), expected) is fits
 

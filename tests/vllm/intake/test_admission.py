@@ -23,6 +23,7 @@ from enforcer.vllm.observe import metric_defs, recording
 from enforcer.vllm.observe.metric_defs import Relaxed
 from enforcer.vllm.server import runtime
 from tests import dialect_cases
+from tests.support.cases import each_case
 
 TOOL = {"type": "function", "function": {"name": "get", "parameters": {"type": "object"}}}
 
@@ -56,16 +57,7 @@ def test_beam_search_is_refused_where_the_request_says_it() -> None:
     sampling_options.reject_forcing(SimpleNamespace(), _spec([]), others)
 
 
-@pytest.mark.parametrize(
-    ("option", "value", "without_tools"),
-    [
-        ("thinking_token_budget", 5, True),
-        ("trace_decode_token_ids", [], True),
-        ("allowed_token_ids", [1], True),
-        ("bad_words", ["x"], False),
-        ("min_tokens", 3, False),
-    ],
-)
+@each_case
 def test_options_that_ban_ids_are_refused(option: str, value: object, without_tools: bool) -> None:
     params = SimpleNamespace(**{option: value})
     with pytest.raises(VLLMValidationError, match=option) as refused:

@@ -34,6 +34,7 @@ from tests import vocabularies
 from tests.spec_cases import carried as spec_of
 from tests.stock_tags import python_tag
 from tests.support import asgi
+from tests.support.cases import each_case
 
 VOCABULARY = vocabularies.small()
 TABLE = enforcer.Enforcer(VOCABULARY).table
@@ -102,17 +103,7 @@ def test_a_refusals_line_names_the_request_and_the_tool(lines: Any) -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("here", "differs"),
-    [
-        ({"max_calls": "3"}, r"\(max_calls 128, and 3 here\)"),
-        ({"dialect": "hermes"}, r"\(dialect 'kimi_k2', and 'hermes' here\)"),
-        (
-            {"engine": "xgrammar", "limits": "depth=9"},
-            r"'machine', and 'xg.*' here; depth \d+, and 9 here; identical_calls 8, and None .*\)",
-        ),
-    ],
-)
+@each_case
 def test_a_client_cannot_claim_other_settings(use: Any, here: dict[str, str], differs: str) -> None:
     """Nor may a server that renders for this one have others; the answer says which."""
     params = validated(parameters(carried()))
@@ -121,15 +112,7 @@ def test_a_client_cannot_claim_other_settings(use: Any, here: dict[str, str], di
         validated(params)
 
 
-@pytest.mark.parametrize(
-    ("here", "option", "value", "word"),
-    [
-        ({}, "on_unsupported", "relax", "relax"),
-        ({}, "finish_within_budget", True, "finish"),
-        ({"closed_objects": "on"}, "closed_objects", False, "open"),
-        ({"closed_objects": "off"}, "closed_objects", True, "closed"),
-    ],
-)
+@each_case
 def test_a_clients_wish_is_granted_where_the_server_allows_it(
     use: Any, here: dict[str, str], option: str, value: bool | str, word: str
 ) -> None:
@@ -181,14 +164,7 @@ def test_more_tools_than_an_engine_tells_apart_in_a_step_are_a_400(use: Any) -> 
     validated(parameters(carried(tools[:2])))
 
 
-@pytest.mark.parametrize(
-    ("more", "said"),
-    [
-        ({"own": False}, 'schemas="of others"'),
-        ({"own": True}, 'schemas="own"'),
-        ({"lacks": "no more processes"}, 'lacks="no more processes"'),
-    ],
-)
+@each_case
 def test_no_room_for_a_check_is_a_503(
     monkeypatch: pytest.MonkeyPatch, lines: Any, more: dict[str, Any], said: str
 ) -> None:

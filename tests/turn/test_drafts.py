@@ -1,0 +1,102 @@
+"""Draft tokens of turns: headers, closers, what a request demands, what has failed, the style."""
+
+from functools import partial
+from typing import Any
+
+import pytest
+
+import enforcer
+from enforcer.errors import ConfigurationError, EnforcerError
+from enforcer.turn.matcher import Matcher
+from tests import toys
+from tests.budget_cases import of
+from tests.dialect_cases import vocabulary
+from tests.support import cases
+from tests.support.cases import each_case
+from tests.support.tools import tool
+from tests.turn.known import OPENED, TEXTS, V, at
+from tests.vocabularies import feed, write
+
+SCHEMAS = cases.schemas("turn/cases/drafts.toml", "tools")
+TOOLS = [tool("get", SCHEMAS["get"])]
+HEADER = "<|tool_calls_section_begin|><|tool_call_begin|>"
+MOST = 60
+
+
+def begun(served: enforcer.Enforcer, text: str, tools: Any = TOOLS, **request: Any) -> Matcher:
+    if "prompt" in request:
+        request["prompt_ids"] = write(served.vocabulary, request.pop("prompt"))
+    found = served.matcher(tools, **request)
+    feed(found, write(served.vocabulary, text))
+    return found
+
+
+def proposed(matcher: Matcher, **policy: Any) -> str:
+    ids = matcher.propose(MOST, **policy)
+    assert matcher.validate(ids) == len(ids)
+    return matcher.envelope.table.vocabulary.decode(ids).decode()
+
+
+@each_case
+def test_drafted(
+    dialect: str, tools: list[str], rows: list[list[str]], asked: Any, options: Any
+) -> None:
+    declared = [tool(name, SCHEMAS[name]) for name in tools]
+    chosen = enforcer.Options(**{"max_calls": 3, "preamble_ids": 5, **(options or {})})
+    for text, *expected in rows:
+        found = []
+        for likely in (True, False):
+            anew = enforcer.Enforcer(vocabulary(dialect), dialect, options=chosen)  # has no style
+            found.append(proposed(begun(anew, text, declared, **asked or {}), likely=likely))
+        assert found == expected, text
+
+
+def test_a_proposal_is_as_long_as_wanted() -> None:
+    matcher = begun(enforcer.Enforcer(vocabulary("kimi_k2"), "kimi_k2"), HEADER)
+    assert [len(matcher.propose(limit)) for limit in (-1, 0, 1, 3)] == [0, 0, 1, 3]
+    for limit in ("1", 1.5, None):
+        with pytest.raises(ConfigurationError, match="limit"):
+            matcher.propose(limit)  # type: ignore[arg-type]
+
+
+def test_nothing_is_proposed_where_a_turn_has_failed() -> None:
+    matcher = at(OPENED)
+    matcher.fail(EnforcerError("closed"))
+    assert matcher.propose(MOST) == []
+
+
+@pytest.mark.parametrize("where", ["fill", "accept", "is_accepting", "rollback"])
+def test_an_engine_that_fails_fails_the_turn_no_earlier(where: str) -> None:
+    failing = partial(toys.Failing, V, TEXTS, after=1, where=frozenset({where}))
+    matcher = at(OPENED[: -len("0<|tool_call_argument_begin|>")], {"get": failing})
+    assert matcher.propose(MOST) == write(V, "0<|tool_call_argument_begin|>")
+    feed(matcher, matcher.propose(MOST))
+    assert matcher.propose(MOST) == []
+    assert matcher.failure is None
+
+
+@pytest.mark.parametrize("engine", ["xgrammar", "outlines-core"])
+def test_another_engines_arguments_are_not_drafted(engine: str) -> None:
+    pytest.importorskip(engine.replace("-", "_"))
+    served = enforcer.Enforcer(vocabulary("kimi_k2"), "kimi_k2", engine=engine)
+    header = "functions.get:0<|tool_call_argument_begin|>"
+    assert proposed(begun(served, HEADER)) == header
+    assert proposed(begun(served, HEADER + header)) == ""
+    assert proposed(begun(served, HEADER + header + '{"a": "x"}')) == ""
+    whole = HEADER + header + '{"a": "x"}<|tool_call_end|>'
+    assert proposed(begun(served, whole)) == "<|tool_calls_section_end|>"
+
+
+def test_no_more_is_proposed_than_what_fits_into_the_budget() -> None:
+    options = enforcer.Options(finish_within_budget=True)
+    served = enforcer.Enforcer(vocabulary("kimi_k2"), "kimi_k2", options=options)
+    schema = of(a={"type": "null"})
+    schema["properties"]["b"] = {"const": "x" * 30}
+    text = HEADER + 'functions.get:0<|tool_call_argument_begin|>{"a": null'
+    used = len(write(served.vocabulary, text))
+    found = {
+        proposed(begun(served, text, [tool("get", schema)], budget=used + left))
+        for left in range(4, 60, 5)
+    }
+    assert any("b" in each for each in found)
+    assert any("b" not in each and each for each in found)
