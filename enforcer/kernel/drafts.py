@@ -18,16 +18,14 @@ from enforcer.kernel.state import (
     MatcherState,
     automaton_at,
     automaton_of,
-    bracket_of,
     is_of_call,
     name_words,
     names_at,
-    node_at,
     node_of,
     past_state,
 )
 from enforcer.kernel.strings import quote_of, symbol_of
-from enforcer.kernel.values import close_bare, ended_texts, step
+from enforcer.kernel.values import close_bare, ended_texts, legal_groups, step
 
 # The style of a text, as bits: a space before a value of an object, behind a comma, and before the
 # text (a line break in a layout of pairs); a line break between pairs, and before a raw value.
@@ -39,6 +37,7 @@ BROKEN_VALUES = cython.declare(cython.int, 16)
 
 _FREE = cython.declare(cython.int, 8)  # groups of bytes, from which on a text is free
 _BEGUN = cython.declare(cython.int, 2)  # characters after which a delimiter is taken for begun
+_MANY = cython.declare(cython.int, 4)  # groups of bytes, of which surely several are legal
 _NULL = cython.declare(cython.int, 110)  # the first byte of `null`
 _NO_SYMBOL = cython.declare(cython.int, -1)
 _SEVERAL = cython.declare(cython.int, -2)  # symbols, of which one is wanted
@@ -96,9 +95,8 @@ def style_bit(t: MatcherState, s: cython.pointer[State]) -> i64:
     if s.phase == IN_VALUE or s.phase == BEHIND_NESTED:
         return BROKEN_VALUES if s.count == 0 else 0
     if s.phase == BETWEEN or s.phase == BEHIND_KEY:
-        if s.automaton_state != 0:
-            return 0
-        return BROKEN_LINES if has_declared(t, s.frame) else SPACED_TEXT
+        lines = BROKEN_LINES if has_declared(t, s.frame) else SPACED_TEXT
+        return lines if s.automaton_state == 0 else 0
     if s.pending != 0 or (s.phase != BEGIN and s.phase != OBJECT_COMMA):
         return 0
     if s.frame < 0:
@@ -128,91 +126,76 @@ def has_declared(t: MatcherState, frame: i64) -> cython.bint:
 def likely_symbol(
     t: MatcherState, s: cython.pointer[State], style: i64, is_likely: cython.bint
 ) -> i64:
-    """Return the likely next symbol at the state of the walk; -1 if there is none."""
+    """Return the likely next symbol at the state of the walk; less than 0 if there is none."""
     bit = style_bit(t, s)
     if bit & style and takes_symbol(t, 0, blank_of(t, bit)):
         return blank_of(t, bit)
     if s.phase == IN_NAME or s.phase == IN_KEY or s.phase == IN_ARGUMENT:
         return name_symbol(t, s, is_likely)
-    if s.phase == IN_STRING or s.phase == IN_RAW:
-        return only_symbol(t, s)
     if s.phase == IN_VALUE:
         return raw_symbol(t, s)
-    if s.phase >= IN_RAW:
+    if s.phase > IN_RAW:
         return delimiter_symbol(t, s, is_likely)
-    if s.phase == IN_BARE:
-        if t.tables.opens[automaton_at(t, automaton_of(t, s)).states + s.automaton_state] != 0:
-            return only_symbol(t, s)
-        if not close_bare(t, s):
-            return _NO_SYMBOL
-    if s.phase == DONE:
+    if s.phase == IN_BARE and t.tables.opens[state_of_text(t, s)] == 0 and not close_bare(t, s):
         return _NO_SYMBOL
-    if s.pending == CARRIAGE_RETURN:
-        return 10
-    if s.phase == NAMED:
-        return 61 if is_of_call(t, s.frame) else 58
-    if s.phase == AFTER or s.phase == OBJECT_OPEN:
-        return part_symbol(t, s, is_likely)
-    if s.phase == OBJECT_OPEN_SPACED or s.phase == ARRAY_OPEN_SPACED:
-        return bracket_of(t, s.frame)
-    if s.phase == OBJECT_COMMA:
-        t.ending.aim = -1  # with the comma, fewer names may be possible
-        return first_of_name(t, s, is_likely)
-    if s.phase == ARRAY_OPEN and not is_likely and takes_symbol(t, 0, 93):
-        return _NO_SYMBOL
-    return first_of_value(t, s, is_likely)
+    t.ending.aim = -1  # with each comma fewer names may be possible
+    if is_likely and s.frame >= 0 and t.arena[s.frame + KIND] == OBJECT_FRAME:
+        if s.phase == OBJECT_OPEN or s.phase == OBJECT_COMMA or s.phase == AFTER:
+            return part_symbol(t, s)
+    return only_symbol(t, s, is_likely)
 
 
 @cython.cfunc
-def first_of_value(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
-    """Return the first symbol of a value, if all values of a kind begin with it."""
-    found = cython.cast(cython.longlong, _NO_SYMBOL)
-    for symbol in (34, 91, 123):
-        if takes_symbol(t, 0, symbol):
-            found = symbol if found == _NO_SYMBOL else _SEVERAL
-    node = node_at(t, s.node)
-    if node.bare_automaton < 0:
-        return found
-    bare = byte_of_groups(t, t.tables.opens[automaton_at(t, node.bare_automaton).states])
-    if bare == _NO_SYMBOL or (is_likely and bare == _NULL and found != _NO_SYMBOL):
-        return found
-    return bare if found == _NO_SYMBOL else _SEVERAL
+def state_of_text(t: MatcherState, s: cython.pointer[State]) -> i64:
+    """Return the number of the automaton's state that a string, word or name is in."""
+    return automaton_at(t, automaton_of(t, s)).states + s.automaton_state
 
 
 @cython.cfunc
-def byte_of_groups(t: MatcherState, groups: i64) -> i64:
-    """Return the legal byte of some groups, given as bits; `_SEVERAL` if it is not the only one."""
+def part_symbol(t: MatcherState, s: cython.pointer[State]) -> i64:
+    """Return the likely symbol behind `{`, a property of an object, or a comma."""
+    aim = next_aim(t, s.frame)
+    if s.phase == AFTER and aim >= 0 and takes_symbol(t, 0, 44):
+        return 44
+    if s.phase != AFTER and aim >= 0:
+        return toward_name(t, node_of(t, s.frame).name_trie, aim) if is_of_call(t, s.frame) else 34
+    found = only_but(t, s, COMMA_GROUP | QUOTE_GROUP, -1)
+    return found if found >= 0 else only_but(t, s, 0, -1)
+
+
+@cython.cfunc
+def only_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
+    """Return the only legal symbol but for white space and escapes; less than 0 for another number.
+
+    With `is_likely` an array is not empty, and a value not null.
+    """
+    is_text: cython.bint = s.phase == IN_STRING or s.phase == IN_RAW or s.phase == IN_VALUE
+    if is_text and s.automaton_state < 0 and s.trie_node >= 0 and ended_texts(t, s) == 0:
+        return only_listed(t, s)
+    if is_likely and (s.phase == BEGIN or s.phase == ARRAY_OPEN):
+        found = only_but(t, s, CLOSE_ARRAY_GROUP, _NULL)
+        if found != _NO_SYMBOL:
+            return found
+    return only_but(t, s, 0, -1)
+
+
+@cython.cfunc
+def only_but(t: MatcherState, s: cython.pointer[State], groups: i64, left_out: i64) -> i64:
+    """Return the only legal byte but for white space, escapes, some groups of bytes and a byte."""
+    if s.phase == IN_STRING and s.automaton_state >= 0 and s.pending == 0:
+        if count_bits(t.tables.opens[state_of_text(t, s)]) > _MANY:
+            return _SEVERAL
+    groups = legal_groups(t, s) & ~(groups | SPACES | BACKSLASH_GROUP)
+    if t.is_python and s.phase != IN_STRING:
+        groups &= ~APOSTROPHE_GROUP  # of two quotes, the usual one
     found = cython.cast(cython.longlong, _NO_SYMBOL)
     for k in range(t.tree.order.shape[0]):
-        if groups >> (t.tree.order[k] >> 8) & 1 and takes_symbol(t, 0, t.tree.order[k] & 255):
+        byte = t.tree.order[k] & 255
+        if groups >> (t.tree.order[k] >> 8) & 1 and byte != left_out and takes_symbol(t, 0, byte):
             if found != _NO_SYMBOL:
                 return _SEVERAL
-            found = t.tree.order[k] & 255
+            found = byte
     return found
-
-
-@cython.cfunc
-def only_symbol(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return the only symbol that goes on with a text or word, or ends it, up to escapes; or -1."""
-    if s.automaton_state < 0 and s.trie_node >= 0 and ended_texts(t, s) == 0:
-        return only_listed(t, s)
-    if s.pending != 0:
-        return byte_of_groups(t, -1) if UTF_8_OF_2 <= s.pending & 15 <= UTF_8_OF_4 else _NO_SYMBOL
-    groups = cython.cast(cython.longlong, 0)
-    ended = cython.cast(cython.longlong, 0)
-    if s.automaton_state >= 0:
-        a = automaton_at(t, automaton_of(t, s))
-        groups = t.tables.opens[a.states + s.automaton_state]
-        ended = t.tables.accepts[a.states + s.automaton_state] & s.languages
-    if s.phase != IN_BARE:
-        ended = ended_texts(t, s)
-        if s.trie_node >= 0:
-            groups |= t.tables.trie_opens[s.trie_node]
-    if groups == 0 and s.phase == IN_STRING and ended != 0:
-        return quote_of(t, s)
-    if ended != 0 or count_bits(groups) > 2:
-        return _NO_SYMBOL
-    return byte_of_groups(t, groups & ~BACKSLASH_GROUP)
 
 
 @cython.cfunc
@@ -232,9 +215,9 @@ def only_listed(t: MatcherState, s: cython.pointer[State]) -> i64:
 def raw_symbol(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return the next symbol of a raw value, or of its delimiter that has begun; or -1."""
     if s.automaton_state < 0 or s.trie_node >= 0 or s.pending != 0:
-        return only_symbol(t, s)
+        return only_symbol(t, s, False)
     number = automaton_of(t, s)
-    groups = t.tables.opens[automaton_at(t, number).states + s.automaton_state] & ~SPACES
+    groups = t.tables.opens[state_of_text(t, s)] & ~SPACES
     if count_bits(groups) > 1:
         if count_bits(groups) < _FREE or not takes_symbol(t, 0, 32):
             return _NO_SYMBOL
@@ -260,42 +243,13 @@ def delimiter_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cytho
         return max(pair, end)
     if not is_likely:
         return _NO_SYMBOL
-    return pair if next_aim(t, s.frame, True) >= 0 else end
+    return pair if next_aim(t, s.frame) >= 0 else end
 
 
 @cython.cfunc
 def nearest_symbol(t: MatcherState, s: cython.pointer[State], languages: i64) -> i64:
     """Return the next symbol towards the nearest end of some languages; -1 if there is none."""
     return symbol_of(t, s, nearest_character(t, s, s.automaton_state, -1, languages, s.count))
-
-
-@cython.cfunc
-def part_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
-    """Return what follows `{`, or a part of an object or array: another part or the bracket."""
-    t.ending.aim = -1
-    is_open: cython.bint = s.phase == OBJECT_OPEN
-    bracket = bracket_of(t, s.frame)
-    may_close: cython.bint = takes_symbol(t, 0, bracket)
-    if is_likely and t.arena[s.frame + KIND] == OBJECT_FRAME:
-        if next_aim(t, s.frame, True) >= 0 and (is_open or takes_symbol(t, 0, 44)):
-            may_close = False
-    elif may_close:
-        node = node_of(t, s.frame)
-        may_follow: cython.bint = node.names != 0 or node.classes != 0
-        if may_follow if is_open else takes_symbol(t, 0, 44):
-            return _NO_SYMBOL
-    if may_close:
-        return bracket
-    return first_of_name(t, s, is_likely) if is_open else 44
-
-
-@cython.cfunc
-def first_of_name(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
-    """Return the first byte of the next name: a quote, or its first letter; -1 if that is open."""
-    if not is_of_call(t, s.frame):
-        return 34
-    aim = next_aim(t, s.frame, is_likely)
-    return _NO_SYMBOL if aim < 0 else toward_name(t, node_of(t, s.frame).name_trie, aim)
 
 
 @cython.cfunc
@@ -317,9 +271,9 @@ def name_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bin
 
 
 @cython.cfunc
-def next_aim(t: MatcherState, frame: i64, is_likely: cython.bint) -> i64:
+def next_aim(t: MatcherState, frame: i64) -> i64:
     """Return the declared name that likely comes next in an object; -1 if none does."""
-    t.ending.aim = aim_of(t, frame, 0, node_of(t, frame).names, is_likely)
+    t.ending.aim = aim_of(t, frame, 0, node_of(t, frame).names, True)
     return t.ending.aim
 
 

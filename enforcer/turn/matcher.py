@@ -495,13 +495,14 @@ class Matcher:
             ConfigurationError: the limit is no whole number.
 
         """
-        if self._drafter is None:
-            self._drafter = Drafter(self._envelope, self._reader, self._transitions)
-        found = self._drafter.propose(self._now, number(limit, "limit"), likely=likely)
+        drafter = self._drafter or Drafter(self._envelope, self._reader, self._transitions)
+        found = drafter.propose(self._now, number(limit, "limit"), likely=likely)
         is_text = self._now is self._in_text and isinstance(self._text, TextMatcher)
-        if not found or (is_text and self._text.count_legal(found) == len(found)):
-            return found
-        return found[: self.validate(found)]
+        if found and not (is_text and self._text.count_legal(found) == len(found)):
+            self._drafter = None  # a trial teaches nothing
+            found = found[: self.validate(found)]
+        self._drafter = drafter
+        return found
 
     def validate(self, token_ids: Sequence[int]) -> int:
         """Count how many leading ids are legal; the state is unchanged.
