@@ -2,7 +2,7 @@
 
 Recorded calls of real tools, with one and with 128 tools in the request, spaced and compact, by
 policy; in Kimi K2's format, or others. No model: see `simulation`. Times are of calls to tools that
-the process knows.
+the process has seen once before.
 """
 
 from __future__ import annotations
@@ -42,10 +42,9 @@ def main() -> int:
             style = "compact" if compact else "spaced"
             rows.append([f"{policy}, {count} tools, {style}"])
             enforcer = Enforcer(vocabulary, name)  # which learns the style of one model
-            for _ in range(2):  # the first time for what is kept
-                counts, refused = _measure(
-                    enforcer, calls, count, Style(compact=compact), arguments.limit, policy
-                )
+            counts, refused = _measure(
+                enforcer, calls, count, Style(compact=compact), arguments.limit, policy
+            )
             rows[-1] += [*_cells(counts), str(refused)]
         sys.stdout.write("".join(f"| {' | '.join(row)} |\n" for row in rows) + "\n")
     return 0
@@ -61,10 +60,12 @@ def _measure(  # noqa: PLR0917 - one table's cell
         text = writers.write(enforcer.dialect.name, turn, style)
         ids = enforcer.vocabulary.encode(text, markers=True)
         try:
-            matcher = enforcer.matcher(tools=padded(call, tools, calls), tool_choice="auto")
-            follow(
-                matcher, ids, enforcer.vocabulary, counts, limit=limit, likely=policy == "likely"
-            )
+            spec = enforcer.read_request(padded(call, tools, calls))
+            for its in (Counts(), counts):  # first the call after which the tools are known
+                matcher = enforcer.start(spec, None, rollback=limit + 1)  # as a server does
+                follow(
+                    matcher, ids, enforcer.vocabulary, its, limit=limit, likely=policy == "likely"
+                )
         except (SchemaError, ValueError):
             refused += 1
     return counts, refused

@@ -98,16 +98,16 @@ def _measure(
     served = with_a_worker_process(replace(setting, flags=flags))
     with Server(weights.model(), served, folder / f"{setting.name}.log") as server:
         server.wait_until_ready()
-        for at in range(-1, rounds):
+        asyncio.run(both(server.url, 4, choice, 0))  # nobody's first requests
+        for at in range(rounds):
             for in_flight in in_flights:
-                first = max(at, 0) * _EACH * in_flight
+                first = at * _EACH * in_flight
                 count = _EACH * max(in_flight, 4)
                 asked = bodies(count, choice, first)
                 sent = asyncio.run(send(server.url, asked, in_flight, streamed=True))
                 mixed = asyncio.run(both(server.url, in_flight, choice, first))
-                if at >= 0:  # the round before is for what is kept
-                    for load, each in ((f"{in_flight}", sent), (f"{in_flight} beside", mixed)):
-                        found.setdefault(load, {}).setdefault(setting.name, []).append(each)
+                for load, each in ((f"{in_flight}", sent), (f"{in_flight} beside", mixed)):
+                    found.setdefault(load, {}).setdefault(setting.name, []).append(each)
 
 
 def table(found: dict[str, dict[str, list[Sent]]]) -> str:

@@ -15,7 +15,7 @@ from enforcer.kernel.tables import Tables
 from enforcer.kernel.tokens import Scratch, Tree
 from enforcer.kernel.turn import TurnFields
 
-_FIRST_ENDING = 64
+_FIRST_ENDING = 16
 
 
 @cython.final

@@ -20,7 +20,7 @@ from enforcer.turn.dialect import Segment
 from enforcer.turn.drafts import Drafter
 from enforcer.turn.envelope import Due
 from enforcer.turn.ids import number, whole_at_ends
-from enforcer.turn.reader import TokenReader
+from enforcer.turn.reader import TokenReader, native_text
 from enforcer.turn.rollback_stack import RollbackStack
 from enforcer.turn.transitions import Transitions, named
 from enforcer.turn.wording import misplaced
@@ -495,10 +495,16 @@ class Matcher:
             ConfigurationError: the limit is no whole number.
 
         """
+        limit, now = number(limit, "limit"), self._now
+        if now.grammar is None and now.row.text:
+            return []
         drafter = self._drafter or Drafter(self._envelope, self._reader, self._transitions)
-        found = drafter.propose(self._now, number(limit, "limit"), likely=likely)
-        is_text = self._now is self._in_text and isinstance(self._text, TextMatcher)
-        if found and not (is_text and self._text.count_legal(found) == len(found)):
+        found = drafter.propose(now, limit, likely=likely)
+        # Outside of texts each symbol was read; a text's end may make too many equal calls.
+        is_sure = now.grammar is None and self._deadline is None
+        if now is self._in_text and isinstance(text := native_text(self._text), TextMatcher):
+            is_sure = text.count_legal(found) == len(found)
+        if not is_sure:
             self._drafter = None  # a trial teaches nothing
             found = found[: self.validate(found)]
         self._drafter = drafter
