@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from os.path import commonprefix
 from typing import TYPE_CHECKING, Any
 
 from enforcer.api import Enforcer
@@ -112,14 +113,10 @@ class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
                 processor is not in `logits_processor`, or `draft_tokens` is no whole number.
 
         """
-        if len(input_ids) != 1:
+        if len(input_ids) != 1 or getattr(model, "_is_stateful", False):
             raise ConfigurationError(
-                f"draft tokens are for a batch of one row, not {len(input_ids)}: leave out "
-                "`custom_generate`, or pass one row without num_beams and num_return_sequences"
-            )
-        if getattr(model, "_is_stateful", False):
-            raise ConfigurationError(
-                f"{type(model).__name__} cannot take back draft tokens: leave out `custom_generate`"
+                "draft tokens are for one row, without num_beams and num_return_sequences, and a "
+                "model that can take back tokens: leave out `custom_generate`"
             )
         if self not in generation["logits_processor"]:
             raise ConfigurationError("pass logits_processor=[processor] to `generate`, too")
@@ -183,10 +180,7 @@ class TransformersLogitsProcessor(LogitsProcessor):  # type: ignore[misc]
 
     def _take_back(self, row: list[int]) -> int:
         """Roll back draft tokens that a row does not have; return how many ids are left."""
-        before = self._before[0]
-        kept = min(len(before), len(row))
-        while kept >= self._prompt and row[:kept] != before[:kept]:
-            kept -= 1
+        kept = len(commonprefix([self._before[0], row]))  # noqa: RUF071 - of lists, too
         if kept < self._prompt:
             raise ConfigurationError(
                 "another prompt: use a new TransformersLogitsProcessor for each call of generate"

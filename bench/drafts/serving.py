@@ -35,19 +35,20 @@ _TOKENS = 96
 _NGRAM = {"method": "ngram", "prompt_lookup_max": 4, "num_speculative_tokens": 8}
 
 
+def drafting(setting: Setting, name: str, how: object = GRAMMAR) -> Setting:
+    """Return a way to serve with draft tokens, by the grammar by default."""
+    flags = (*setting.flags, "--speculative-config", json.dumps(how))
+    return replace(setting, name=name, flags=flags)
+
+
 def settings() -> list[Setting]:
     """Return the servers that are compared; the first is the measure."""
     stock, *_, enforced = SETTINGS
-
-    def drafting(setting: Setting, name: str, how: object) -> Setting:
-        flags = (*setting.flags, "--speculative-config", json.dumps(how))
-        return replace(setting, name=name, flags=flags)
-
     return [
         stock,
         drafting(stock, "vLLM, n-gram", _NGRAM),
         enforced,
-        drafting(enforced, "Enforcer, drafts", GRAMMAR),
+        drafting(enforced, "Enforcer, drafts"),
     ]
 
 

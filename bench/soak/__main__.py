@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import shlex
 import sys
 import tempfile
 import time
@@ -43,9 +44,11 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=32)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--model", type=Path, help="a folder; random weights otherwise")
+    parser.add_argument("--flags", default="", help="more of vLLM's, quoted as in a shell")
     arguments = parser.parse_args()
     os.environ.setdefault("ENFORCER_PREAMBLE_IDS", "3")  # the text of random weights says nothing
-    setting = replace(ENFORCED, flags=(*ENFORCED.flags, "--max-num-seqs", str(arguments.clients)))
+    flags = (*ENFORCED.flags, "--max-num-seqs", str(arguments.clients))
+    setting = replace(ENFORCED, flags=(*flags, *shlex.split(arguments.flags)))
     with tempfile.TemporaryDirectory() as folder:
         model = random_model.given_or_written(arguments.model, Path(folder))
         reader = enforcer.Enforcer(

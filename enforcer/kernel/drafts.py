@@ -16,13 +16,13 @@ from enforcer.kernel.ends import copy_state, ending_state, is_whole_text, takes_
 from enforcer.kernel.records import *
 from enforcer.kernel.state import (
     MatcherState,
-    automaton_at,
     automaton_of,
     is_of_call,
     name_words,
     names_at,
     node_of,
     past_state,
+    state_of_text,
 )
 from enforcer.kernel.strings import quote_of, symbol_of
 from enforcer.kernel.values import close_bare, ended_texts, legal_groups, step
@@ -37,9 +37,7 @@ BROKEN_VALUES = cython.declare(cython.int, 16)
 
 _FREE = cython.declare(cython.int, 8)  # groups of bytes, from which on a text is free
 _BEGUN = cython.declare(cython.int, 2)  # characters after which a delimiter is taken for begun
-_MANY = cython.declare(cython.int, 4)  # groups of bytes, of which surely several are legal
 _NULL = cython.declare(cython.int, 110)  # the first byte of `null`
-_NO_SYMBOL = cython.declare(cython.int, -1)
 _SEVERAL = cython.declare(cython.int, -2)  # symbols, of which one is wanted
 
 
@@ -95,7 +93,7 @@ def style_bit(t: MatcherState, s: cython.pointer[State]) -> i64:
     if s.phase == IN_VALUE or s.phase == BEHIND_NESTED:
         return BROKEN_VALUES if s.count == 0 else 0
     if s.phase == BETWEEN or s.phase == BEHIND_KEY:
-        lines = BROKEN_LINES if has_declared(t, s.frame) else SPACED_TEXT
+        lines = BROKEN_LINES if t.arena[s.frame + NAME_FINGERPRINT] != 0 else SPACED_TEXT
         return lines if s.automaton_state == 0 else 0
     if s.pending != 0 or (s.phase != BEGIN and s.phase != OBJECT_COMMA):
         return 0
@@ -113,16 +111,6 @@ def blank_of(t: MatcherState, bit: i64) -> i64:
 
 
 @cython.cfunc
-def has_declared(t: MatcherState, frame: i64) -> cython.bint:
-    """Return whether an object has a declared name."""
-    seen = names_at(t, frame)
-    for w in range(name_words(t, frame)):
-        if t.arena[seen + w] != 0:
-            return True
-    return False
-
-
-@cython.cfunc
 def likely_symbol(
     t: MatcherState, s: cython.pointer[State], style: i64, is_likely: cython.bint
 ) -> i64:
@@ -137,18 +125,12 @@ def likely_symbol(
     if s.phase > IN_RAW:
         return delimiter_symbol(t, s, is_likely)
     if s.phase == IN_BARE and t.tables.opens[state_of_text(t, s)] == 0 and not close_bare(t, s):
-        return _NO_SYMBOL
+        return -1
     t.ending.aim = -1  # with each comma fewer names may be possible
     if is_likely and s.frame >= 0 and t.arena[s.frame + KIND] == OBJECT_FRAME:
         if s.phase == OBJECT_OPEN or s.phase == OBJECT_COMMA or s.phase == AFTER:
             return part_symbol(t, s)
     return only_symbol(t, s, is_likely)
-
-
-@cython.cfunc
-def state_of_text(t: MatcherState, s: cython.pointer[State]) -> i64:
-    """Return the number of the automaton's state that a string, word or name is in."""
-    return automaton_at(t, automaton_of(t, s)).states + s.automaton_state
 
 
 @cython.cfunc
@@ -174,7 +156,7 @@ def only_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bin
         return only_listed(t, s)
     if is_likely and (s.phase == BEGIN or s.phase == ARRAY_OPEN):
         found = only_but(t, s, CLOSE_ARRAY_GROUP, _NULL)
-        if found != _NO_SYMBOL:
+        if found != -1:
             return found
     return only_but(t, s, 0, -1)
 
@@ -182,17 +164,14 @@ def only_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bin
 @cython.cfunc
 def only_but(t: MatcherState, s: cython.pointer[State], groups: i64, left_out: i64) -> i64:
     """Return the only legal byte but for white space, escapes, some groups of bytes and a byte."""
-    if s.phase == IN_STRING and s.automaton_state >= 0 and s.pending == 0:
-        if count_bits(t.tables.opens[state_of_text(t, s)]) > _MANY:
-            return _SEVERAL
     groups = legal_groups(t, s) & ~(groups | SPACES | BACKSLASH_GROUP)
     if t.is_python and s.phase != IN_STRING:
         groups &= ~APOSTROPHE_GROUP  # of two quotes, the usual one
-    found = cython.cast(cython.longlong, _NO_SYMBOL)
+    found = cython.cast(cython.longlong, -1)
     for k in range(t.tree.order.shape[0]):
         byte = t.tree.order[k] & 255
         if groups >> (t.tree.order[k] >> 8) & 1 and byte != left_out and takes_symbol(t, 0, byte):
-            if found != _NO_SYMBOL:
+            if found != -1:
                 return _SEVERAL
             found = byte
     return found
@@ -201,12 +180,12 @@ def only_but(t: MatcherState, s: cython.pointer[State], groups: i64, left_out: i
 @cython.cfunc
 def only_listed(t: MatcherState, s: cython.pointer[State]) -> i64:
     """Return the next symbol of the only listed text that is left; -1 if several are."""
-    found = cython.cast(cython.longlong, _NO_SYMBOL)
+    found = cython.cast(cython.longlong, -1)
     for i in range(t.tables.trie_edges[s.trie_node], t.tables.trie_edges[s.trie_node + 1]):
         character = t.tables.edge_character[i]
         if trie_leads_on(t, s, t.tables.edge_to[i]) and fits_pending(t, s, character):
             if found >= 0:
-                return _NO_SYMBOL
+                return -1
             found = character
     return symbol_of(t, s, found)
 
@@ -220,11 +199,11 @@ def raw_symbol(t: MatcherState, s: cython.pointer[State]) -> i64:
     groups = t.tables.opens[state_of_text(t, s)] & ~SPACES
     if count_bits(groups) > 1:
         if count_bits(groups) < _FREE or not takes_symbol(t, 0, 32):
-            return _NO_SYMBOL
+            return -1
         free = ending_state(t, 1)  # where no delimiter has begun
         most = distance(t, free, number, free.automaton_state, free.languages, free.count)
         if distance(t, s, number, s.automaton_state, s.languages, s.count) > most - _BEGUN:
-            return _NO_SYMBOL
+            return -1
     return nearest_symbol(t, s, s.languages)
 
 
@@ -232,8 +211,6 @@ def raw_symbol(t: MatcherState, s: cython.pointer[State]) -> i64:
 def delimiter_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
     """Return the next symbol of the text around a pair's key and value; -1 if there is none."""
     t.ending.aim = -1
-    if s.phase == IN_ANY or s.phase == IN_WRITTEN:
-        return _NO_SYMBOL
     if s.phase != BETWEEN:
         return nearest_symbol(t, s, 1)
     is_whole: cython.bint = is_whole_text(t, s)
@@ -242,7 +219,7 @@ def delimiter_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cytho
     if pair < 0 or pair == end or (end < 0 and not is_whole):
         return max(pair, end)
     if not is_likely:
-        return _NO_SYMBOL
+        return -1
     return pair if next_aim(t, s.frame) >= 0 else end
 
 
@@ -256,14 +233,14 @@ def nearest_symbol(t: MatcherState, s: cython.pointer[State], languages: i64) ->
 def name_symbol(t: MatcherState, s: cython.pointer[State], is_likely: cython.bint) -> i64:
     """Return the next byte of a name that is being written; -1 if no declared one is likely."""
     if s.trie_node < 0 or (s.automaton_state >= 0 and not is_likely):
-        return _NO_SYMBOL
+        return -1
     low = t.tables.trie_low[s.trie_node]
     high = t.tables.trie_high[s.trie_node]
     aim = t.ending.aim
     if not low <= aim < high:
         aim = aim_of(t, s.frame, low, high, is_likely)
     if aim < 0:
-        return _NO_SYMBOL
+        return -1
     t.ending.aim = aim
     if t.tables.trie_value[s.trie_node] == aim:
         return 61 if s.phase == IN_ARGUMENT else quote_of(t, s)
@@ -281,42 +258,43 @@ def next_aim(t: MatcherState, frame: i64) -> i64:
 def aim_of(t: MatcherState, frame: i64, low: i64, high: i64, is_likely: cython.bint) -> i64:
     """Return the declared name of a range that is likely next in an object; -1 if there is none.
 
-    It is the first one in the schema's order behind the last one that was written; where an
-    optional one was left out, the first required one. Without `is_likely`, it is the only one.
+    It is the first one in the schema's order behind the last one that was written, then from the
+    first one on; where an optional one was left out, a required one. Without `is_likely`, it is the
+    only one.
     """
     node = node_of(t, frame)
     seen = names_at(t, frame)
     words = name_words(t, frame)
     last = cython.cast(cython.longlong, -1)
-    if t.arena[frame + CURRENT] >= 0 and has_declared(t, frame):
+    if t.arena[frame + NAME_FINGERPRINT] != 0 and t.arena[frame + CURRENT] >= 0:
         last = t.tables.names[node.name0 + t.arena[frame + CURRENT]].place
-    following = cython.cast(cython.longlong, -1)
+    found = cython.cast(cython.longlong, -1)
     required = cython.cast(cython.longlong, -1)
-    first = cython.cast(cython.longlong, -1)
+    nearest = nearest_required = cython.cast(cython.longlong, LAST_62)
     count = 0
     has_left_out = False
     for n in range(node.names):
         is_there = t.arena[seen + (n >> 6)] >> (n & 63) & 1
         if is_there or t.arena[seen + words + (n >> 6)] >> (n & 63) & 1 == 0:
             continue
-        place = t.tables.names[node.name0 + n].place
+        place = cython.cast(cython.longlong, t.tables.names[node.name0 + n].place)
         is_required: cython.bint = t.tables.bits[node.required_names + (n >> 6)] >> (n & 63) & 1
-        if place < last and not is_required:
-            has_left_out = True
+        if place < last:
+            has_left_out = has_left_out or not is_required
+            place += FAR
         if n < low or n >= high:
             continue
         count += 1
-        first = n if first < 0 else first
-        if is_required and (required < 0 or place < t.tables.names[node.name0 + required].place):
+        if place < nearest:
+            nearest = place
+            found = n
+        if is_required and place < nearest_required:
+            nearest_required = place
             required = n
-        if place > last and (following < 0 or place < t.tables.names[node.name0 + following].place):
-            following = n
     if not is_likely:
-        return first if count == 1 else -1
+        return found if count == 1 else -1
     is_begun: cython.bint = low > 0 or high < node.names
-    if following >= 0 and (not has_left_out or (is_begun and required < 0)):
-        return following
-    return first if is_begun and required < 0 else required
+    return required if has_left_out and (required >= 0 or not is_begun) else found
 
 
 @cython.cfunc

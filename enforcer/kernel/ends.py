@@ -26,6 +26,7 @@ from enforcer.kernel.state import (
     needs_fingerprint,
     node_at,
     node_of,
+    state_of_text,
 )
 from enforcer.kernel.strings import quote_of, symbol_of
 from enforcer.kernel.values import (
@@ -147,12 +148,10 @@ def is_whole_text(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     if s.phase == IN_RAW:
         return s.pending == 0 and ended_texts(t, s) != 0
     if s.phase == BETWEEN and s.pending == 0:
-        a = automaton_at(t, automaton_of(t, s))
-        return (t.tables.accepts[a.states + s.automaton_state] & s.languages & 2) != 0
+        return (t.tables.accepts[state_of_text(t, s)] & s.languages & 2) != 0
     if s.frame >= 0 or s.phase != IN_BARE:
         return s.phase == DONE
-    a = automaton_at(t, automaton_of(t, s))
-    return (t.tables.accepts[a.states + s.automaton_state] & s.languages) != 0
+    return (t.tables.accepts[state_of_text(t, s)] & s.languages) != 0
 
 
 @cython.cfunc
@@ -186,8 +185,7 @@ def closing_symbol(t: MatcherState, i: index) -> i64:
             return -1
         return quote_of(t, s) if s.phase == IN_NAME else 61
     if s.phase == IN_BARE:
-        a = automaton_at(t, node_at(t, s.node).bare_automaton)
-        if t.tables.accepts[a.states + s.automaton_state] & languages_wanted(t, s) == 0:
+        if t.tables.accepts[state_of_text(t, s)] & languages_wanted(t, s) == 0:
             return -1
         t.ending.states[i + 1] = t.ending.states[i]
         s = ending_state(t, i + 1)

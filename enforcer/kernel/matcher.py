@@ -81,23 +81,6 @@ class TextMatcher(MatcherState):
         finally:
             self.is_in_use = False
 
-    def count_legal(self, token_ids: list) -> int:
-        """Count the leading token ids that are legal and do not end the text; it stays as it is."""
-        begin_call(self)
-        legal = 0
-        try:
-            for token_id in token_ids:
-                if not advance(self, token_id, 0):
-                    break
-                legal += 1
-                if past_state(self, self.at).phase == DONE:
-                    return legal - 1
-            return legal
-        finally:
-            self.at -= cython.cast(cython.longlong, legal)
-            self.length -= cython.cast(cython.longlong, legal)
-            self.is_in_use = False
-
     def accept_rest(self, token_id: i64, start: i64) -> bool:
         """Advance by the bytes of a token id from the byte number `start` on; see `accept`."""
         begin_call(self)

@@ -298,6 +298,12 @@ def automaton_of(t: MatcherState, s: cython.pointer[State]) -> index:
 
 
 @cython.cfunc
+def state_of_text(t: MatcherState, s: cython.pointer[State]) -> index:
+    """Return the number of the automaton's state that a string, word or name is in."""
+    return automaton_at(t, automaton_of(t, s)).states + s.automaton_state
+
+
+@cython.cfunc
 @cython.boundscheck(False)
 @cython.exceptval(check=False)
 def trie_node_at(t: MatcherState, number: index) -> cython.pointer[TrieNode]:

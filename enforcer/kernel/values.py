@@ -38,6 +38,7 @@ from enforcer.kernel.state import (
     node_at,
     node_of,
     reserve,
+    state_of_text,
 )
 from enforcer.kernel.strings import avoids_stops, character_byte, is_quote, plain_byte, take
 
@@ -118,8 +119,7 @@ def close_string(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
 def close_bare(t: MatcherState, s: cython.pointer[State]) -> cython.bint:
     """End a number or word before the next byte; return whether it may end."""
     node = node_at(t, s.node)
-    a = automaton_at(t, node.bare_automaton)
-    ended = t.tables.accepts[a.states + s.automaton_state] & s.languages
+    ended = t.tables.accepts[state_of_text(t, s)] & s.languages
     if ended == 0:
         return False
     fitted = cython.cast(cython.longlong, 0)
@@ -531,8 +531,7 @@ def legal_groups(t: MatcherState, s: cython.pointer[State]) -> i64:
             return -1
         groups = CONTROL_GROUP if s.phase >= IN_RAW else QUOTE_GROUP | BACKSLASH_GROUP
         if s.automaton_state >= 0:
-            a = automaton_at(t, automaton_of(t, s))
-            groups |= t.tables.opens[a.states + s.automaton_state]
+            groups |= t.tables.opens[state_of_text(t, s)]
         if s.trie_node >= 0:
             groups |= t.tables.trie_opens[s.trie_node]
         return groups
@@ -541,9 +540,8 @@ def legal_groups(t: MatcherState, s: cython.pointer[State]) -> i64:
     if s.phase == NAMED:
         return SPACES | COLON_GROUP
     if s.phase == IN_BARE:
-        a = automaton_at(t, node_at(t, s.node).bare_automaton)
         groups = SPACES | COMMA_GROUP | CLOSE_OBJECT_GROUP | CLOSE_ARRAY_GROUP
-        return groups | t.tables.opens[a.states + s.automaton_state]
+        return groups | t.tables.opens[state_of_text(t, s)]
     if s.phase == BEGIN or s.phase == ARRAY_OPEN:
         groups = SPACES | QUOTE_GROUP | OPENING_GROUPS | CLOSE_ARRAY_GROUP
         bare = node_at(t, s.node).bare_automaton

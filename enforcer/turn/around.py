@@ -71,6 +71,7 @@ class Around:
         native: the automaton of the kernel.
         places: by number.
         rows: the mask rows that no request changes, by number.
+        behind: int32, by the number of a place of names the one behind a whole name; -1 for none.
 
     """
 
@@ -95,7 +96,7 @@ class Around:
         self._lock = RLock()  # of the arrays, which every thread may extend
         self._to = np.zeros((0, _BYTES), np.int32)
         self._kinds = np.zeros(0, np.uint8)
-        self._falls = self._behind = np.zeros(0, np.int32)
+        self._falls = self.behind = np.zeros(0, np.int32)
         self._loops = np.zeros(0, np.int64)
         self._taken = np.zeros(0, np.int32)
         self._grow(_PLACES)
@@ -104,10 +105,10 @@ class Around:
         """Make room for places; the arrays of the kernel are these."""
         self._to = _longer(self._to, count)
         self._kinds, self._falls = _longer(self._kinds, count), _longer(self._falls, count)
-        self._behind, self._loops = _longer(self._behind, count), _longer(self._loops, count)
+        self.behind, self._loops = _longer(self.behind, count), _longer(self._loops, count)
         self._taken = _longer(self._taken, count)
         flat, kinds = self._to.reshape(-1), self._kinds
-        self.native.set_arrays(flat, kinds, self._falls, self._behind, self._loops, self._taken)
+        self.native.set_arrays(flat, kinds, self._falls, self.behind, self._loops, self._taken)
 
     def number(self, place: AroundPlace) -> int:
         """Return the number of a place."""
@@ -150,9 +151,9 @@ class Around:
             self._kinds[number] = _NAMES
             if form.tail is not None:
                 rest = AroundPlace(place.state, place.opening, rest=form.tail, is_behind=True)
-                self._behind[number] = self.number(rest)
+                self.behind[number] = self.number(rest)
             elif then is not None and form.ends:
-                self._behind[number] = self.enter(then, place.opening)
+                self.behind[number] = self.enter(then, place.opening)
             elif then is not None:
                 self._falls[number] = self.enter(then, place.opening)
         elif not place.is_behind and place.rest.nullable:
@@ -237,10 +238,6 @@ class Around:
     def begins_names(self, number: int) -> bool:
         """Return whether the names of tools are read at a place."""
         return bool(self._kinds[number] == _NAMES)
-
-    def behind_name(self, number: int) -> int:
-        """Return the place to which a whole name leads that is read at a place; -1 for none."""
-        return int(self._behind[number])
 
     def likely(self, number: int, *, is_guess: bool) -> tuple[int, int] | None:
         """Return the symbol that likely comes next at a place, and where it leads; None for none.

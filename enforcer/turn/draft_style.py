@@ -35,10 +35,7 @@ class DraftStyle:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.style = _USUAL
-        self._vocabulary = vocabulary
-        self.ids = lru_cache(_KEPT)(self._find_ids)
+        encode = vocabulary.encode
+        self.ids = lru_cache(_KEPT)(lambda data: tuple(encode(data.decode(errors="ignore"))))
         self.beginnings: WeakKeyDictionary[Startable, dict[tuple[int, int, bool], Pieces]]
         self.beginnings = WeakKeyDictionary()
-
-    def _find_ids(self, data: bytes) -> tuple[int, ...]:
-        return tuple(self._vocabulary.encode(data.decode(errors="ignore")))

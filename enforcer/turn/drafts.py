@@ -10,6 +10,7 @@ whether a proposal is legal (the matcher reads it), hosts.
 
 from __future__ import annotations
 
+from os.path import commonprefix
 from typing import TYPE_CHECKING
 
 from enforcer import kernel
@@ -34,48 +35,45 @@ class Drafter:
         reader: of the turn's tokens.
         transitions: of the turn.
 
+    Attributes:
+        has_ended: whether the text of the last proposal is complete behind or within it.
+
     """
 
     def __init__(self, envelope: Envelope, reader: TokenReader, transitions: Transitions) -> None:
         self._envelope = envelope
         self._around = envelope.table.around
         self._shared = envelope.table.draft_style
-        self._style = self._shared.style
         self._reader = reader
         self._transitions = transitions
-        # Of one proposal: its policy, how many bytes it may have, the token ids so far and the
-        # bytes behind them.
-        self._likely, self._most = True, 0
-        self._ids: list[int] = []
-        self._data = bytearray()
 
     def propose(self, now: Position, limit: int, *, likely: bool) -> list[int]:
         """Return at most `limit` token ids that likely follow at a position, or none."""
         self._likely, self._most = likely, _BYTES * limit
+        self._ids: list[int] = []  # so far, and the bytes behind them
+        self._data = bytearray()
         is_cut = self._walk(now)
-        found = self._ids
-        if self._data:
-            found += self._shared.ids(bytes(self._data))
-            self._data.clear()
-        self._ids = []
+        found = [*self._ids, *self._shared.ids(bytes(self._data))]
         return found[: min(limit, len(found) - is_cut)]
 
     def _walk(self, now: Position) -> bool:
         """Find what is likely; return whether more of a name follows that is not decided."""
+        self.has_ended = False
         if now.failure is not None:
             return False
         if now.grammar is None:
             return self._outside(self._reader.load(now))
         pieces, is_whole = self._inside(native_text(now.grammar))
         self._add(pieces)
+        self.has_ended = is_whole
         return is_whole and bool(now.tool) and self._outside(self._reader.behind_text(now))
 
     def _inside(self, text: object) -> tuple[Pieces, bool]:
         """Return what is likely within a text, and whether it is complete behind that."""
         if not isinstance(text, kernel.TextMatcher):
             return [b""], False
-        self._style, found, is_whole = text.draft(self._most, self._style, self._likely)
-        self._shared.style = self._style
+        style, found, is_whole = text.draft(self._most, self._shared.style, self._likely)
+        self._shared.style = style
         return found, is_whole
 
     def _beginning(self, name: str) -> Pieces:
@@ -84,7 +82,7 @@ class Drafter:
         if grammar is None:
             return [b""]
         known = self._shared.beginnings.setdefault(grammar, {})
-        key = self._most, self._style, self._likely
+        key = self._most, self._shared.style, self._likely
         if key not in known:
             known[key] = self._inside(native_text(grammar.matcher()))[0]
         return known[key]
@@ -108,12 +106,13 @@ class Drafter:
                 self._add(self._beginning(names.names[low]))
                 return False
             if around.begins_names(place):
-                common = _common(names.texts[low], names.texts[high - 1])
+                ends = names.texts[low], names.texts[high - 1]
+                common = len(commonprefix(ends))  # noqa: RUF071 - of any texts
                 self._data += names.texts[low][depth:common]
                 if high - low > 1:
                     return common > depth
                 depth = common
-                if (behind := around.behind_name(place)) >= 0:
+                if (behind := int(around.behind[place])) >= 0:
                     place = behind
                     continue
             step = around.likely(place, is_guess=self._likely)
@@ -128,11 +127,3 @@ class Drafter:
             if around.begins_names(place):
                 low, high, depth = 0, len(names.texts), 0
         return False
-
-
-def _common(one: bytes, other: bytes) -> int:
-    """Count the bytes with which two texts begin."""
-    if one == other:
-        return len(one)
-    pairs = zip(one, other, strict=False)
-    return next((at for at, (a, b) in enumerate(pairs) if a != b), min(len(one), len(other)))

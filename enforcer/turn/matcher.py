@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from enforcer.errors import ConfigurationError, EnforcerError, IllegalPrefix
-from enforcer.kernel import TextMatcher
 from enforcer.turn import bits
 from enforcer.turn.bits import rows_of
 from enforcer.turn.dialect import Segment
 from enforcer.turn.drafts import Drafter
 from enforcer.turn.envelope import Due
 from enforcer.turn.ids import number, whole_at_ends
-from enforcer.turn.reader import TokenReader, native_text
+from enforcer.turn.reader import TokenReader
 from enforcer.turn.rollback_stack import RollbackStack
 from enforcer.turn.transitions import Transitions, named
 from enforcer.turn.wording import misplaced
@@ -500,11 +499,8 @@ class Matcher:
             return []
         drafter = self._drafter or Drafter(self._envelope, self._reader, self._transitions)
         found = drafter.propose(now, limit, likely=likely)
-        # Outside of texts each symbol was read; a text's end may make too many equal calls.
-        is_sure = now.grammar is None and self._deadline is None
-        if now is self._in_text and isinstance(text := native_text(self._text), TextMatcher):
-            is_sure = text.count_legal(found) == len(found)
-        if not is_sure:
+        # Each symbol is legal, but for a budget, and where a text's end is that of all calls.
+        if self._deadline is not None or drafter.has_ended:
             self._drafter = None  # a trial teaches nothing
             found = found[: self.validate(found)]
         self._drafter = drafter

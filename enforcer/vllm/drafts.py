@@ -12,21 +12,16 @@ and nothing is proposed here.
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm.config import settings
 from enforcer.vllm.observe import metric_defs, metrics
 from enforcer.vllm.observe.metric_defs import Drafted
 
-if TYPE_CHECKING:
-    from enforcer.turn.matcher import Matcher
-    from enforcer.vllm.native.misreadings import ReadableMatcher
-
 logger = logging.getLogger("vllm.enforcer")
 
 PROPOSER = f"{__name__}.Proposer"
-LIKELY = "likely"  # the policy; the other one is `forced`
 # Of a step with one request, the cost of a position beside that of all else, on a CPU: nine
 # positions take 1.46 times as long as one.
 _POSITION = 1 / 17
@@ -53,8 +48,7 @@ class Proposer:
 
         if not hasattr(StructuredOutputManager.validate_tokens, PATCHED):
             raise ConfigurationError(
-                f"--speculative-config names {PROPOSER}, which needs the plugin: let VLLM_PLUGINS "
-                "load `enforcer`, and leave ENFORCER_SHADOW off"
+                f"{PROPOSER} needs the plugin `enforcer`, and ENFORCER_SHADOW=off"
             )
 
     def load_model(self, *_: Any, **__: Any) -> None:
@@ -93,8 +87,7 @@ class DraftLength:
     def learn(self, proposed: int, accepted: int) -> None:
         """Note how many tokens of a proposal were accepted."""
         for at in range(min(accepted + 1, proposed)):
-            was_kept = at < accepted
-            self._shares[at] += _LEARNING * (was_kept - self._shares[at])
+            self._shares[at] += _LEARNING * ((at < accepted) - self._shares[at])
 
 
 class Proposed(NamedTuple):
@@ -126,17 +119,15 @@ class Drafting:
         self._likely = likely
         self._is_on = True
 
-    def propose(
-        self, matcher: Matcher | ReadableMatcher, before: Proposed, in_flight: int
-    ) -> tuple[list[int], Proposed]:
-        """Return the tokens to propose for a turn, and what `before` is with the next step.
+    def propose(self, turn: Any, in_flight: int) -> list[int]:
+        """Return the tokens to propose for a turn.
 
         Args:
-            matcher: of the turn.
-            before: what was proposed for it last.
+            turn: its `EnforcedGrammar`; what was proposed last is noted there.
             in_flight: how many enforced requests there are.
 
         """
+        matcher, before = turn.matcher, turn.proposed
         at = matcher.accepted
         if at > before.at:
             self._note(before, at - before.at)
@@ -149,19 +140,16 @@ class Drafting:
                 logger.exception("enforcer: no more draft tokens are proposed")
                 self._is_on = False
         in_call = bool(matcher.tool) or matcher.position.header is not None
-        return found, Proposed(len(found), at, in_call)
+        turn.proposed = Proposed(len(found), at, in_call)
+        return found
 
     def _note(self, before: Proposed, came: int) -> None:
         """Note what became of a proposal: the model adds a token to those that it accepts."""
         accepted = min(came - 1, before.tokens)
         if before.tokens:
             self._length.learn(before.tokens, accepted)
-        for outcome, number in (
-            (Drafted.ACCEPTED, accepted),
-            (Drafted.REJECTED, before.tokens - accepted),
-        ):
-            if number:
-                metrics.count(metric_defs.DRAFTS, outcome, number=number)
+            metrics.count(metric_defs.DRAFTS, Drafted.ACCEPTED, number=accepted)
+            metrics.count(metric_defs.DRAFTS, Drafted.REJECTED, number=before.tokens - accepted)
         if before.in_call or before.tokens:
             metrics.count(metric_defs.CALL_PASSES)
 
@@ -181,10 +169,9 @@ def drafting(config: Any) -> Drafting | None:
         return None
     if config.scheduler_config.async_scheduling or config.use_v2_model_runner:
         raise ConfigurationError(
-            "the grammar can propose draft tokens in V1's model runner with synchronous scheduling "
-            "only: leave --async-scheduling and VLLM_USE_V2_MODEL_RUNNER out, or name another "
-            "method in --speculative-config"
+            "draft tokens by the grammar need V1's model runner and synchronous scheduling: leave "
+            "VLLM_USE_V2_MODEL_RUNNER and --async-scheduling out"
         )
     most, policy = asked.num_speculative_tokens, settings.current().drafts
     logger.info("enforcer: the grammar proposes up to %d draft tokens in calls (%s)", most, policy)
-    return Drafting(most, likely=policy == LIKELY)
+    return Drafting(most, likely=policy == "likely")

@@ -85,6 +85,10 @@ def test_a_length_is_learned_and_tried_again() -> None:
     assert length.limit(32) > 1
 
 
+def turn_of(matcher: Any) -> Any:
+    return SimpleNamespace(matcher=matcher, proposed=NOTHING)
+
+
 @pytest.fixture
 def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
     found: Counter[Any] = Counter()
@@ -98,38 +102,37 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
 
 def test_proposals_and_passes_are_counted(counted: Counter[Any]) -> None:
     matcher = enforcer.Enforcer(V).matcher(TOOLS)
-    made = Drafting(8, likely=True)
-    found, before = made.propose(matcher, NOTHING, 1)
-    assert (found, before, counted) == ([], NOTHING, Counter())
+    made, turn = Drafting(8, likely=True), turn_of(matcher)
+    assert (made.propose(turn, 1), turn.proposed, counted) == ([], NOTHING, Counter())
     feed(matcher, write(V, SECTION))
-    found, before = made.propose(matcher, before, 1)
+    found = made.propose(turn, 1)
     assert V.decode(found).decode() == HEADER + '{"a": '
-    assert (before, counted) == (Proposed(len(found), 2, in_call=True), Counter())
+    assert (turn.proposed, counted) == (Proposed(len(found), 2, in_call=True), Counter())
     feed(matcher, found[:3])
     matcher.rollback(3)  # as a bitmask is filled
-    assert made.propose(matcher, before, 1) == (found, before)
+    assert made.propose(turn, 1) == found
     assert not counted
     feed(matcher, write(V, HEADER + "{ "))  # all of them but the last, which is another one
     same = len(write(V, HEADER)) - 1
-    _, before = made.propose(matcher, before, 1)
+    made.propose(turn, 1)
     accepted = counted[Drafted.ACCEPTED]
     assert same <= accepted < len(found)
     assert counted[Drafted.REJECTED] == len(found) - accepted
     assert counted[metric_defs.CALL_PASSES] == 1
     feed(matcher, write(V, '"a": 1'))
-    made.propose(matcher, before, 1)
+    made.propose(turn, 1)
     assert counted[metric_defs.CALL_PASSES] == 2
 
 
 def test_where_drafts_are_rejected_none_are_made(counted: Counter[Any]) -> None:
     made, matcher = Drafting(4, likely=False), Mock(accepted=0, tool="get")
     matcher.propose.return_value = [1, 2, 3, 4]
-    before = NOTHING
+    turn = turn_of(matcher)
     for _ in range(100):
-        found, before = made.propose(matcher, before, 32)
+        found = made.propose(turn, 32)
         matcher.accepted += 1
     assert found == []
-    assert before.tokens == 0
+    assert turn.proposed.tokens == 0
     assert matcher.propose.call_args.args == (4,)
     assert matcher.propose.call_args.kwargs == {"likely": False}
     assert counted[Drafted.ACCEPTED] == 0
@@ -139,7 +142,7 @@ def test_a_fault_ends_the_drafts_and_no_turn(lines: Any) -> None:
     made, matcher = Drafting(8, likely=True), Mock(accepted=3, tool="get")
     matcher.propose.side_effect = ZeroDivisionError
     for _ in range(3):
-        assert made.propose(matcher, NOTHING, 1)[0] == []
+        assert made.propose(turn_of(matcher), 1) == []
     assert lines() == ["enforcer: no more draft tokens are proposed"]
     assert matcher.propose.call_count == 1
     assert not matcher.fail.called

@@ -192,7 +192,7 @@ class _Host:
         # The draft tokens of a step, and the token that the model adds to them.
         self._drafts = manager.vllm_config.num_speculative_tokens + 1
         self.drafting = drafts.drafting(manager.vllm_config)
-        self._live: WeakValueDictionary[str, Matcher] = WeakValueDictionary()
+        self.live: WeakValueDictionary[str, Matcher] = WeakValueDictionary()
         self._common: WeakKeyDictionary[AdmittedSpec, _Common] = WeakKeyDictionary()
         # How often the cache had been asked by then, and when the next time is due.
         self._published = (-1, 0.0)
@@ -256,7 +256,7 @@ class _Host:
             self._publish()
         if known is None:
             metrics.count(metric_defs.REQUESTS, spec.toolset.choice)
-        self._live[request.request_id] = matcher
+        self.live[request.request_id] = matcher
         readable = matcher if reader is None else ReadableMatcher(matcher, reader)
         return EnforcedGrammar(readable, request.request_id, request)
 
@@ -267,22 +267,13 @@ class _Host:
         if asked == before and now < due:
             return
         self._published = asked, now + _BETWEEN
-        live = filter(None, (found() for found in self._live.valuerefs()))
+        live = filter(None, (found() for found in self.live.valuerefs()))
         metrics.cached(cache, sum(each.text_weight for each in live))
 
     def _budget(self, request: Any) -> int | None:
         """Return how many tokens a request may generate, where that matters."""
         config = self._manager.vllm_config.model_config
         return reply_lengths.budget(config, request.num_prompt_tokens, request.sampling_params)
-
-    def propose(self, grammar: EnforcedGrammar) -> list[int]:
-        """Return draft tokens for a turn; see `drafts`."""
-        if self.drafting is None:
-            return []
-        found, grammar.proposed = self.drafting.propose(
-            grammar.matcher, grammar.proposed, len(self._live)
-        )
-        return found
 
     def enforcer(self, spec: Spec | None = None) -> Enforcer:
         """Return the engine's enforcer for the settings of a spec.
@@ -354,16 +345,14 @@ def grammar_init(original: Any, self: Any, request: Any) -> None:
     wanted.grammar = grammar
 
 
-def validate_tokens(original: Any, self: Any, request: Any, spec_tokens: list[int]) -> list[int]:
+def validate_tokens(original: Any, self: Any, request: Any, spec_tokens: list[int]) -> Any:
     """Wrap `StructuredOutputManager.validate_tokens`: propose draft tokens where nobody else does.
 
     What it returns, vLLM verifies. A grammar of ours covers the reasoning.
     """
     host = _host(self)
     if host.drafting is not None and not spec_tokens:
-        wanted = request.structured_output_request
-        grammar = None if wanted is None else wanted.grammar
+        grammar = getattr(request.structured_output_request, "grammar", None)
         if isinstance(grammar, EnforcedGrammar):
-            return host.propose(grammar)
-    found: list[int] = original(self, request, spec_tokens)
-    return found
+            return host.drafting.propose(grammar, len(host.live))
+    return original(self, request, spec_tokens)
