@@ -30,6 +30,7 @@ from vllm.v1.request import Request
 from vllm.v1.structured_output import StructuredOutputManager
 
 import enforcer
+from bench.speculation.ways import GRAMMAR
 from enforcer.request import carrier, spec_text
 from enforcer.turn.matcher import Matcher
 from tests.vllm_servers import TINY, reader
@@ -65,12 +66,14 @@ class Mode:
     Attributes:
         drafts: proposed for each request and step.
         queued: asynchronous scheduling, with a batch in flight while the next is scheduled.
+        ours: the drafts are the grammar's.
         blocks: of the KV cache; few make requests wait for one another and be preempted.
 
     """
 
     drafts: int
     queued: bool
+    ours: bool = False
     blocks: int = 24
     sequences: int = 8
 
@@ -84,7 +87,8 @@ def enforcers() -> enforcer.Enforcer:
 @cache
 def config(mode: Mode) -> Any:
     """Give vLLM's configuration; the CPU build would switch asynchronous scheduling off."""
-    drafts = {"method": "ngram", "num_speculative_tokens": mode.drafts, "prompt_lookup_max": 3}
+    method = GRAMMAR if mode.ours else {"method": "ngram", "prompt_lookup_max": 3}
+    drafts = {**method, "num_speculative_tokens": mode.drafts}
     small = {"max_model_len": 256, "max_num_batched_tokens": 64, "block_size": _BLOCK}
     made = EngineArgs(
         model=str(TINY),
@@ -156,14 +160,15 @@ class Runner:
 
     Args:
         random: draws everything.
-        drafts: how many ids are proposed for each request.
+        mode: says how many ids are proposed for each request.
         size: ids of the model.
 
     """
 
-    def __init__(self, random: Random, drafts: int, size: int) -> None:
+    def __init__(self, random: Random, mode: Mode, size: int) -> None:
         self._random = random
-        self._count = drafts
+        self._count = mode.drafts
+        self._ours = mode.ours
         self._size = size
         self.followers: dict[str, Follower] = {}
         self.requests: dict[str, Request] = {}
@@ -287,8 +292,10 @@ class Runner:
             self.rows += 1
 
     def _propose(self, follower: Follower) -> list[int]:
-        """Propose ids: legal ones, any, or legal ones and then any."""
+        """Propose ids: legal ones, any, or legal ones and then any; or leave it to the grammar."""
         drafts: list[int] = []
+        if self._ours:
+            return drafts
         matcher = None if follower.lost else follower.matcher
         good = self._random.randint(0, self._count) if matcher is not None else 0
         while matcher is not None and len(drafts) < good:
@@ -332,7 +339,7 @@ class Engine(EngineCore):
         self._strict = strict
         self.log_stats = False
         self._weight_version = "default"
-        self.runner = Runner(random, mode.drafts, vllm_config.model_config.get_vocab_size())
+        self.runner = Runner(random, mode, vllm_config.model_config.get_vocab_size())
         self.model_executor = self.runner
         self.structured_output_manager = StructuredOutputManager(vllm_config)
         self.scheduler = vllm_config.scheduler_config.get_scheduler_cls()(

@@ -35,7 +35,13 @@ class DraftStyle:
 
     def __init__(self, vocabulary: Vocabulary) -> None:
         self.style = _USUAL
-        encode = vocabulary.encode
-        self.ids = lru_cache(_KEPT)(lambda data: tuple(encode(data.decode(errors="ignore"))))
+        self._vocabulary = vocabulary
+        self.ids = lru_cache(_KEPT)(self._find_ids)
         self.beginnings: WeakKeyDictionary[Startable, dict[tuple[int, int, bool], Pieces]]
         self.beginnings = WeakKeyDictionary()
+
+    def _find_ids(self, data: bytes) -> tuple[int, ...]:
+        try:
+            return tuple(self._vocabulary.encode(data.decode()))
+        except UnicodeDecodeError:  # it begins or ends within a character
+            return tuple(self._vocabulary.pieces(data))

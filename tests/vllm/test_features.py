@@ -16,6 +16,7 @@ import enforcer
 from bench.demo.servers import ENFORCED, MODEL_NAME, Server
 from bench.demo.tiny_model.requests import generate
 from bench.matrix import modes
+from bench.speculation.ways import GRAMMAR
 from enforcer.judging.judge import judge
 from enforcer.judging.replies import ChatReply, joined, whole
 from enforcer.tools import cli
@@ -46,6 +47,7 @@ def _bodies(count: int, seed: int) -> list[dict[str, Any]]:
 
 
 NGRAM = '{"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 3}'
+BY_GRAMMAR = ("--speculative-config", json.dumps(GRAMMAR))
 # So few blocks that requests which started must wait for one another.
 FEW_BLOCKS = (
     *("--num-gpu-blocks-override", "24", "--block-size", "32"),
@@ -62,8 +64,9 @@ FEW_BLOCKS = (
             marks=pytest.mark.long,
         ),
         (FEW_BLOCKS, "vllm:num_preemptions_total"),
+        ((*FEW_BLOCKS, *BY_GRAMMAR), "vllm:spec_decode_num_accepted_tokens_total"),
     ],
-    ids=["ngram drafts", "preemption"],
+    ids=["ngram drafts", "preemption", "the grammar's drafts"],
 )
 def test_greedy_output_is_valid_and_the_same(
     tiny_server: Server, tmp_path: Path, flags: tuple[str, ...], witness: str

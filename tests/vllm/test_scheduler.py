@@ -22,6 +22,7 @@ MODES = {
     "queued": Mode(drafts=0, queued=True),
     "drafts": Mode(drafts=3, queued=False),
     "drafts, queued": Mode(drafts=4, queued=True),
+    "drafts by the grammar": Mode(drafts=8, queued=False, ours=True),
 }
 _USUAL = 60  # examples of the usual profile
 _LEAST = 150  # with fewer, some turns that the test is about would often not come
