@@ -251,13 +251,12 @@ class Around:
             is_guess: whether there may be others than white space and it.
 
         """
-        byte = int(self._taken[number])
-        is_between = self._kinds[number] not in (_NAMES, _CONTENT)
-        if byte >= 0 and is_between and (is_guess or byte in BLANK_BYTES):
+        byte, kind = int(self._taken[number]), self._kinds[number]
+        if byte >= 0 and kind not in (_NAMES, _CONTENT) and (is_guess or byte in BLANK_BYTES):
             to = int(self._to[number, byte])
             if 0 <= to != number:
                 return byte, to
-        return self._only(number, is_guess=is_guess and self._kinds[number] != _CONTENT)
+        return self._only(number, is_guess=is_guess and kind != _CONTENT)
 
     def _find_only(self, number: int, *, is_guess: bool) -> tuple[int, int] | None:
         if self._to[number, 0] == _UNKNOWN:

@@ -88,6 +88,7 @@ class Table:
         self._find_any_text = any_text or partial(any_grammar, vocabulary)
         self.dialect = dialect
         self.vocabulary = vocabulary
+        self.draft_style = DraftStyle(vocabulary)  # of the turns' draft tokens
         controls = vocabulary.controls
         needed = dialect.tokens.needed or ()
         for name in (*needed, *dialect.turn.begin[:1], *filter(None, [dialect.turn.end])):
@@ -257,11 +258,6 @@ class Table:
             for first in range(len(symbols))
         )
         return max(counts, default=1) - 1
-
-    @cached_property
-    def draft_style(self) -> DraftStyle:
-        """What turns have in common as they are drafted."""
-        return DraftStyle(self.vocabulary)
 
     @cached_property
     def around(self) -> Around:

@@ -22,9 +22,8 @@ from enforcer.vllm.observe.metric_defs import Drafted
 logger = logging.getLogger("vllm.enforcer")
 
 PROPOSER = f"{__name__}.Proposer"
-# Of a step with one request, the cost of a position beside that of all else, on a CPU: nine
-# positions take 1.46 times as long as one.
-_POSITION = 1 / 17
+# Positions that take as long as all else of a step, on a CPU: nine take 1.46 times as long as one.
+_POSITIONS = 17
 _LEARNING = 0.05  # of the share of accepted tokens, with each proposal
 _HOPE = 0.002  # by which the share grows where nothing is proposed, so that it is tried again
 _ALWAYS = 0.9  # a share from which on a token is proposed however many requests there are
@@ -76,8 +75,7 @@ class DraftLength:
 
     def limit(self, in_flight: int) -> int:
         """Return how many tokens to propose, with so many requests in flight."""
-        cost = _POSITION * in_flight
-        least = min(cost / (1 + cost), _ALWAYS)
+        least = min(in_flight / (in_flight + _POSITIONS), _ALWAYS)
         for at, share in enumerate(self._shares):
             if share < least:
                 self._shares[at] += _HOPE * (1 - share)

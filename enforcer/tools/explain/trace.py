@@ -96,8 +96,7 @@ class Trace:
 
 def follow(matcher: Matcher, given: Sequence[Given], title: str = "") -> Trace:
     """Follow a turn; ends at the first id that is not legal."""
-    table = matcher.envelope.table
-    vocabulary = table.vocabulary
+    vocabulary, segment = matcher.envelope.table.vocabulary, matcher.envelope.table.segment
     steps: list[TraceStep] = []
     drafts = matcher.propose(_DRAFTS)
     after: Expected | None = None
@@ -106,7 +105,7 @@ def follow(matcher: Matcher, given: Sequence[Given], title: str = "") -> Trace:
         top = tuple((why(place, token_id), score) for token_id, score in each.top)
         own = why(place, each.token_id)
         is_marker = own.token_id in vocabulary.control_ids
-        is_free = table.segment(matcher.state) in FREE_TEXT and matcher.position.grammar is None
+        is_free = segment(matcher.state) in FREE_TEXT and matcher.position.grammar is None
         is_draft = drafts[:1] == [own.token_id]
         steps.append(TraceStep(at, own, top, is_marker, vocabulary.size, is_free, is_draft))
         if not own.legal or not matcher.accept(own.token_id):
