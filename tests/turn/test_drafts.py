@@ -1,8 +1,11 @@
 """Draft tokens of turns: headers, closers, what a request demands, what has failed, the style."""
 
+import json
+from collections import Counter
 from functools import partial
 from typing import Any
 
+import numpy as np
 import pytest
 
 import enforcer
@@ -100,3 +103,42 @@ def test_no_more_is_proposed_than_what_fits_into_the_budget() -> None:
     }
     assert any("b" in each for each in found)
     assert any("b" not in each and each for each in found)
+
+
+def sampled(count: int, *, drafted: bool) -> Counter[str]:
+    """Return how often each call was sampled, each token by fixed odds among the legal ones."""
+    served = enforcer.Enforcer(V, options=enforcer.Options(max_calls=1), closed_objects=True)
+    odds = np.random.default_rng(1).random(V.words * 32) ** 4
+    random, found = np.random.default_rng(2 + drafted), Counter[str]()
+    schema = {"a": {"enum": ["on", "off", "of"]}, "b": {"type": "boolean"}}
+    spec = served.read_request([tool("f", {"type": "object", "properties": schema})])
+
+    def choose(matcher: Matcher, draft: int = -1) -> int:
+        legal = np.unpackbits(matcher.mask().view(np.uint8), bitorder="little")
+        ways = odds * legal
+        if draft >= 0 and random.random() < ways[draft] / ways.sum():
+            return draft
+        ways[draft] *= draft < 0  # a draft that was rejected is not sampled
+        return int(random.choice(len(ways), p=ways / ways.sum()))
+
+    for _ in range(count):
+        matcher, text = served.start(spec, None, rollback=9), ""
+        feed(matcher, write(V, HEADER + "functions.f:0<|tool_call_argument_begin|>"))
+        while matcher.tool:
+            for draft in [*(matcher.propose(8) if drafted else ()), -1]:
+                token = choose(matcher, draft)
+                assert matcher.accept(token)
+                text += V.token_bytes(token).decode(errors="replace")
+                if token != draft or not matcher.tool:
+                    break
+        found[json.dumps(json.loads(text.partition("<|")[0]))] += 1
+    return found
+
+
+@pytest.mark.slow
+def test_sampled_turns_are_distributed_alike() -> None:
+    count = 6000
+    with_drafts, without = sampled(count, drafted=True), sampled(count, drafted=False)
+    for call, number in (with_drafts | without).most_common(20):
+        assert abs(with_drafts[call] - without[call]) < 0.02 * count, (call, number)
+    assert without.most_common(1)[0][1] > 0.1 * count
