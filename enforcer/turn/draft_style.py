@@ -6,14 +6,12 @@ A server has one model, so the style that was seen last is taken for that of the
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
 if TYPE_CHECKING:
     from enforcer.engines import Startable
     from enforcer.vocabulary import Vocabulary
-
-Pieces: TypeAlias = "list[bytes | int]"  # see `TextMatcher.draft`
 
 _KEPT = 16_384  # texts whose token ids are kept
 # The style of `json.dumps`, and of tags on lines of their own; see `enforcer.kernel.drafts`.
@@ -37,7 +35,9 @@ class DraftStyle:
         self.style = _USUAL
         self._vocabulary = vocabulary
         self.ids = lru_cache(_KEPT)(self._find_ids)
-        self.beginnings: WeakKeyDictionary[Startable, dict[tuple[int, int, bool], Pieces]]
+        self.beginnings: WeakKeyDictionary[
+            Startable, dict[tuple[int, int, bool], list[bytes | int]]
+        ]
         self.beginnings = WeakKeyDictionary()
 
     def _find_ids(self, data: bytes) -> tuple[int, ...]:

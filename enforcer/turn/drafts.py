@@ -18,13 +18,13 @@ from enforcer.turn.pattern import ID
 from enforcer.turn.reader import native_text
 
 if TYPE_CHECKING:
-    from enforcer.turn.draft_style import Pieces
     from enforcer.turn.envelope import Envelope
     from enforcer.turn.position import Position
     from enforcer.turn.reader import Native, TokenReader
     from enforcer.turn.transitions import Transitions
 
 _BYTES = 8  # of a proposal, for each of its token ids
+_MOST = 4_096  # of any proposal
 
 
 class Drafter:
@@ -49,7 +49,7 @@ class Drafter:
 
     def propose(self, now: Position, limit: int, *, likely: bool) -> list[int]:
         """Return at most `limit` token ids that likely follow at a position, or none."""
-        self._likely, self._most = likely, _BYTES * limit
+        self._likely, self._most = likely, min(_BYTES * limit, _MOST)
         self._ids: list[int] = []  # so far, and the bytes behind them
         self._data = bytearray()
         is_cut = self._walk(now)
@@ -68,7 +68,7 @@ class Drafter:
         self.has_ended = is_whole
         return is_whole and bool(now.tool) and self._outside(self._reader.behind_text(now))
 
-    def _inside(self, text: object) -> tuple[Pieces, bool]:
+    def _inside(self, text: object) -> tuple[list[bytes | int], bool]:
         """Return what is likely within a text, and whether it is complete behind that."""
         if not isinstance(text, kernel.TextMatcher):
             return [b""], False
@@ -76,7 +76,7 @@ class Drafter:
         self._shared.style = style
         return found, is_whole
 
-    def _beginning(self, name: str) -> Pieces:
+    def _beginning(self, name: str) -> list[bytes | int]:
         """Return what is likely where the arguments of a tool begin."""
         grammar = self._transitions.grammar(name)
         if grammar is None:
@@ -84,10 +84,10 @@ class Drafter:
         known = self._shared.beginnings.setdefault(grammar, {})
         key = self._most, self._shared.style, self._likely
         if key not in known:
-            known[key] = self._inside(native_text(grammar.matcher()))[0]
+            known[key] = self._inside(native_text(self._transitions.start(name)))[0]
         return known[key]
 
-    def _add(self, pieces: Pieces) -> None:
+    def _add(self, pieces: list[bytes | int]) -> None:
         """Add bytes, and special tokens by their ids."""
         for piece in pieces:
             if isinstance(piece, bytes):

@@ -495,7 +495,9 @@ class Matcher:
 
         """
         limit, now = number(limit, "limit"), self._now
-        if now.grammar is None and now.row.text:
+        left = self._left()  # near a budget's end each token would be a search
+        is_near = left < inf and self._deadline and not self._deadline.is_ample(now, int(left))
+        if is_near or (now.grammar is None and now.row.text):
             return []
         drafter = self._drafter or Drafter(self._envelope, self._reader, self._transitions)
         found = drafter.propose(now, limit, likely=likely)

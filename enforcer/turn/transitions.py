@@ -7,7 +7,6 @@ not know: which token crossed the border, rollback, hosts.
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 from weakref import ref
@@ -92,9 +91,11 @@ class Transitions:
 
     def grammar(self, name: str) -> Startable | None:
         """Return the grammar of a tool's arguments; None where there is none."""
-        with suppress(EnforcerError):
+        try:
             return self._arguments(name)
-        return None
+        except BaseException as error:  # noqa: BLE001 - the turn fails where the text begins
+            named(error, f"looking up the arguments of {name}")
+            return None
 
     def ask_names(self) -> None:
         """Note that what is being made depends on the names that may be called."""

@@ -115,7 +115,6 @@ class Drafting:
     def __init__(self, most: int, *, likely: bool) -> None:
         self._length = DraftLength(most)
         self._likely = likely
-        self._is_on = True
 
     def propose(self, turn: Any, in_flight: int) -> list[int]:
         """Return the tokens to propose for a turn.
@@ -129,14 +128,13 @@ class Drafting:
         at = matcher.accepted
         if at > before.at:
             self._note(before, at - before.at)
-        found: list[int] = []
         limit = self._length.limit(in_flight)
-        if limit and self._is_on:
-            try:
-                found = matcher.propose(limit, likely=self._likely)
-            except Exception:  # a fault of ours: without proposals the turn is as right
-                logger.exception("enforcer: no more draft tokens are proposed")
-                self._is_on = False
+        try:
+            found = matcher.propose(limit, likely=self._likely) if limit else []
+        except Exception:  # a fault of ours: without proposals the turn is as right
+            logger.exception("enforcer: a turn gets no more draft tokens")
+            turn.proposed = None
+            return []
         in_call = bool(matcher.tool) or matcher.position.header is not None
         turn.proposed = Proposed(len(found), at, in_call)
         return found

@@ -141,10 +141,10 @@ def test_where_drafts_are_rejected_none_are_made(counted: Counter[Any]) -> None:
 def test_a_fault_ends_the_drafts_and_no_turn(lines: Any) -> None:
     made, matcher = Drafting(8, likely=True), Mock(accepted=3, tool="get")
     matcher.propose.side_effect = ZeroDivisionError
-    for _ in range(3):
-        assert made.propose(turn_of(matcher), 1) == []
-    assert lines() == ["enforcer: no more draft tokens are proposed"]
-    assert matcher.propose.call_count == 1
+    turn = turn_of(matcher)
+    assert made.propose(turn, 1) == []
+    assert turn.proposed is None
+    assert lines() == ["enforcer: a turn gets no more draft tokens"]
     assert not matcher.fail.called
 
 
@@ -170,6 +170,8 @@ def test_the_grammar_proposes_for_its_own_requests_alone(drafted: Any) -> None:
     assert drafted.validate_tokens(one, found[:2]) == found[:2]  # drafts of another one
     assert drafted.validate_tokens(one, [*found[:1], 0]) == found[:1]
     assert one.structured_output_request.grammar.proposed.tokens == len(found)
+    one.structured_output_request.grammar.proposed = None
+    assert drafted.validate_tokens(one, []) == []
     assert drafted.validate_tokens(bare("p", [1], None), []) == []
     assert drafted.validate_tokens(bare("p", [1], None), [7]) == [7]
     native = asked(drafted, "n")

@@ -67,7 +67,8 @@ class EnforcedGrammar(StructuredOutputGrammar):  # type: ignore[misc]
         self._request_id = request_id
         self._request = None if request is None else ref(request)  # which has this grammar
         self._is_told = False
-        self.proposed = Proposed(0, 0, in_call=False)  # last; see `drafts`
+        # Last; None for a turn that gets no drafts. See `drafts`.
+        self.proposed: Proposed | None = Proposed(0, 0, in_call=False)
         self._masked = recording.recorder().observer(metric_defs.MASK)
         self._reported = False
 
@@ -353,6 +354,6 @@ def validate_tokens(original: Any, self: Any, request: Any, spec_tokens: list[in
     host = _host(self)
     if host.drafting is not None and not spec_tokens:
         grammar = getattr(request.structured_output_request, "grammar", None)
-        if isinstance(grammar, EnforcedGrammar):
+        if isinstance(grammar, EnforcedGrammar) and grammar.proposed is not None:
             return host.drafting.propose(grammar, len(host.live))
     return original(self, request, spec_tokens)
