@@ -35,9 +35,7 @@ class DraftStyle:
         self.style = _USUAL
         self._vocabulary = vocabulary
         self.ids = lru_cache(_KEPT)(self._find_ids)
-        self.beginnings: WeakKeyDictionary[
-            Startable, dict[tuple[int, int, bool], list[bytes | int]]
-        ]
+        self.beginnings: WeakKeyDictionary[Startable, dict[tuple[int, ...], list[bytes | int]]]
         self.beginnings = WeakKeyDictionary()
 
     def _find_ids(self, data: bytes) -> tuple[int, ...]:

@@ -63,10 +63,9 @@ class Drafter:
             return False
         if now.grammar is None:
             return self._outside(self._reader.load(now))
-        pieces, is_whole = self._inside(native_text(now.grammar))
+        pieces, self.has_ended = self._inside(native_text(now.grammar))
         self._add(pieces)
-        self.has_ended = is_whole
-        return is_whole and bool(now.tool) and self._outside(self._reader.behind_text(now))
+        return self.has_ended and bool(now.tool) and self._outside(self._reader.behind_text(now))
 
     def _inside(self, text: object) -> tuple[list[bytes | int], bool]:
         """Return what is likely within a text, and whether it is complete behind that."""
@@ -79,9 +78,7 @@ class Drafter:
     def _beginning(self, name: str) -> list[bytes | int]:
         """Return what is likely where the arguments of a tool begin."""
         grammar = self._transitions.grammar(name)
-        if grammar is None:
-            return [b""]
-        known = self._shared.beginnings.setdefault(grammar, {})
+        known = {} if grammar is None else self._shared.beginnings.setdefault(grammar, {})
         key = self._most, self._shared.style, self._likely
         if key not in known:
             known[key] = self._inside(native_text(self._transitions.start(name)))[0]
