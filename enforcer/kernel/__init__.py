@@ -11,7 +11,8 @@ where they are listed. A prefix of a text is viable if some reading of it can be
 *Files, from the interface downward.* `matcher` is the interface of a text, `turn_matcher` that of
 the turn around texts, whose automaton is `turn`. `rows` makes bitmask rows and
 caches them, by `walk` over the trie of tokens. `search` looks for an end of a distinct element;
-`ends` finds how a text can end, guided by `aims` and by what `costs` has learned of the grammar.
+`ends` finds how a text can end, guided by `aims` and by what `costs` has learned of the grammar;
+`drafts` how it likely goes on.
 `values` has `step`, the automaton itself; `arrays`, `objects` and `strings` are its parts; `names`
 has the undeclared names of objects and the distinct strings of arrays. Below them are `automata`,
 `state` (fields and arena), `tables` (a grammar), `tokens` (a vocabulary) and `records` (structures
