@@ -230,9 +230,8 @@ class TextMatcher(MatcherState):
             is_likely: whether likely names and closing brackets are taken, or only what is forced.
 
         Returns:
-            The style, as bits, see `enforcer.kernel.drafts`; what is
-            likely: bytes, then any number of times a special token's id and bytes; and whether the
-            text is complete behind it.
+            The style, as bits (`enforcer.kernel.drafts`); what is likely, as bytes with the ids of
+            special tokens between them; and whether the text is complete behind it.
 
         """
         begin_call(self)

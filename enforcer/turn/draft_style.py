@@ -1,4 +1,4 @@
-"""What all turns of a format have in common as they are drafted: the style of texts, and caches.
+"""Style of the texts that a model writes, and caches, shared by the drafters of a format.
 
 A server has one model, so the style that was seen last is taken for that of the next turn.
 """
@@ -19,7 +19,7 @@ _USUAL = 27
 
 
 class DraftStyle:
-    """What the turns of one table have in common as they are drafted.
+    """The style and the caches that the drafters of one table share.
 
     Args:
         vocabulary: the table's.

@@ -191,8 +191,9 @@ class TokenReader:
         return self.behind(now, token_id) if self._has_ended(now.grammar) else now
 
     def teach(self, now: Position, token_id: int) -> None:
-        """Let the automaton know a token outside of texts that the turn may not read anew."""
-        if now.grammar is None and 0 <= token_id < self._table.vocabulary.size:
+        """Let the automaton know a token around calls, where a cached step would not read it."""
+        is_around = now.grammar is None and not now.row.text
+        if is_around and 0 <= token_id < self._table.vocabulary.size:
             self.load(now)
             self._turn.read(self._table.vocabulary.texts[token_id], 0)
 

@@ -6,7 +6,8 @@ other requests keep vLLM's own backends. All of this runs in the engine process.
 vLLM calls `fill_bitmask` before each token and `accept_tokens` behind it; with draft tokens
 `validate_tokens` and `rollback` too. `is_terminated` is always False, and `reset`, which vLLM never
 calls, fails closed. The adapter calls `fill`, `accept`, `rollback`, `validate` and `fail` of
-`turn.matcher.Matcher`, and reads its `failure`, `state` and `tool`; the metrics read `text_weight`.
+`turn.matcher.Matcher`, and reads its `failure`, `state` and `tool`; the metrics read `text_weight`,
+and `drafts` calls `propose`.
 """
 
 from __future__ import annotations
