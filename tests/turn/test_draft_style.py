@@ -3,11 +3,15 @@
 import enforcer
 from tests.dialect_cases import vocabulary
 from tests.turn.test_drafts import begun, proposed
+from tests.vocabularies import feed, write
 
 
-def test_it_is_that_of_the_turns_before() -> None:
+def test_it_is_that_of_the_turn_before() -> None:
     served = enforcer.Enforcer(vocabulary("hermes"), "hermes")
-    for space in ("", " "):
-        begin = f'{{"name":{space}"get",{space}"arguments":{{"a":{space}"'
-        begun(served, f"<tool_call>\n{begin}").propose(1)
-        assert proposed(begun(served, "<tool_call>")) == f"\n{begin}"
+    for space in ("", " ", "", " "):  # from the third on, the steps of the header are cached
+        begin = f'\n{{"name":{space}"get",{space}"arguments":{{"a":{space}"'
+        matcher = begun(served, "<tool_call>")
+        proposed(matcher)
+        feed(matcher, write(served.vocabulary, begin))
+        proposed(matcher)
+        assert proposed(begun(served, "<tool_call>")) == begin
