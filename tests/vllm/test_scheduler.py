@@ -111,8 +111,8 @@ def test_what_becomes_of_a_turn_does_not_depend_on_its_drafts(
     assert engine.preempted > 0
     assert engine.runner.rows > 5 * len(enforced)
     if mode.drafts:
-        assert engine.runner.kept > len(enforced)
-        assert engine.runner.refused > len(enforced)
+        assert engine.runner.kept > len(enforced) // 4
+        assert engine.runner.refused > len(enforced) // 4
 
 
 class Panic(BaseException):
