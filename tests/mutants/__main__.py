@@ -1,17 +1,14 @@
 """`python -m tests.mutants --seed N --minutes M`: would the tests notice?
 
 Changes one place of the core or the compiler at a time, chosen at random, in a copy of the
-repository, and runs the tests that can notice: the module's own, then all that reach the place
-without a server (`reach`: recorded first, once for a state of the code). A mutant that none of
-them notices has survived, and is shown; those in `equivalent.toml` are not counted. The same seed
-chooses the same mutants. Exits with 1 if fewer than nine of ten are noticed.
+repository, and runs the tests without servers until one fails: the module's own, its room's, all
+others. A mutant that none of them notices has survived, and is shown; those in `equivalent.toml`
+are not counted. The same seed chooses the same mutants. Exits with 1 if fewer than nine of ten are
+noticed. One of a compiled module is compiled, without optimization, which takes half a minute.
 
-A mutant of a compiled module is compiled, without optimization, which takes half a minute. Whose
-tests it runs in cannot be recorded there, so that all are asked that follow a text by the machine.
-
-Needs `pip install --group mutants` with pip 25.1 or newer: Cosmic Ray, whose operators these are,
-and pytest-cov. Cosmic Ray's own runner gives every mutant the same command; here most mutants take
-the seconds of one module's tests, which is what makes a sample affordable.
+Needs `pip install --group mutants` with pip 25.1 or newer: Cosmic Ray, whose operators these are.
+Cosmic Ray's own runner gives every mutant the same command; here most mutants take the seconds of
+one module's tests, which is what makes a sample affordable. So does HYPOTHESIS_PROFILE=quick.
 """
 
 import argparse
@@ -25,10 +22,10 @@ import time
 from pathlib import Path
 from random import Random
 
-from enforcer.machine import compiled
+import pytest
+
 from tests.mutants.known import equivalent
 from tests.mutants.mutants import ROOT, Mutant, mutants
-from tests.mutants.reach import record
 
 ROOMS = ("turn", "request", "schema", "regex", "numbers", "machine", "kernel")
 _LINT = "enforcer/tools/lint.py"  # alone of the tools: it reads schemas
@@ -39,11 +36,10 @@ _ASIDE = (
     "test_packaging.py",
 )
 _PARALLEL = ("-n", "auto", "--dist", "loadgroup", "--no-loadscope-reorder")
-_FEW_SECONDS = 20  # of tests: not worth a second process
-_PATIENCE = (6, 90)  # times what the tests take unchanged, and seconds more
+_PATIENCE = 3600  # seconds: compiled code that does not end cannot be interrupted by a test
+_NONE_FAILED = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 _KERNEL = Path("enforcer", "kernel")
-_COMPILED = frozenset(str(_KERNEL / f"{name}.py") for name in compiled.FILES)
-_BOUND = str(Path("enforcer", "machine", "grammar.py"))  # it reaches what runs compiled
+_KERNELS_TESTS = ("tests/turn", "tests/machine")  # it has no folder of its own
 
 
 class Workplace:
@@ -71,40 +67,27 @@ class Workplace:
             raise SystemExit("the compiled modules cannot be compiled: python hatch_build.py")
         self._unchanged = {each: each.read_bytes() for each in (folder / _KERNEL).glob("*.so")}
         every = sorted(each for each in (folder / "tests").iterdir() if each.name not in _ASIDE)
-        self._reach = record(
-            folder,
-            ROOT / ".cache" / "mutants",
-            self._environment,
-            tests
-            or [f"tests/{each.name}" for each in every if each.is_dir() or each.match("test_*.py")],
-        )
+        self._tests = tests or [
+            f"tests/{each.name}" for each in every if each.is_dir() or each.match("test_*.py")
+        ]
 
     def noticed(self, mutant: Mutant) -> str | None:
-        """Return the tests that fail, or do not end, with a mutant: a file, or of how many one."""
-        original = (self._folder / mutant.path).read_text(encoding="utf-8")
-        last = mutant.line + mutant.before.count("\n")
-        if mutant.path in _COMPILED:
-            reaching = self._reach.using(_BOUND)
-        else:
-            reaching = self._reach.tests(mutant.path, original, mutant.line, last)
-        own = mirror(mutant.path)
-        near = [own] if own in reaching else []
-        rest = [each for each in reaching if each != own]
-        for files in (near, rest):
-            if files and self._fails(mutant, files):
-                return files[0] if len(files) == 1 else f"one of {len(files)} files"
+        """Return the tests that fail, or do not end, with a mutant; None if there are none."""
+        own, path = mirror(mutant.path), Path(mutant.path)
+        room = _KERNELS_TESTS if _KERNEL in path.parents else (f"tests/{path.parts[1]}",)
+        near = [each for each in self._tests if each in room]
+        rest = [each for each in self._tests if each not in room]
+        for tests in ([own] if (self._folder / own).exists() else [], near, rest):
+            if tests and self._fails(mutant, tests):
+                return "the others" if tests is rest else " ".join(tests)
         return None
 
-    def _fails(self, mutant: Mutant, files: list[str]) -> bool:
-        seconds = sum(self._reach.seconds[each] for each in files)
-        times, more = _PATIENCE
+    def _fails(self, mutant: Mutant, tests: list[str]) -> bool:
         module = self._folder / mutant.path
         original = module.read_bytes()
         self._write(module, mutant.code.encode())
         try:
-            if not self._compile():
-                return True
-            return self._run(files, seconds > _FEW_SECONDS, times * seconds + more) != 0
+            return not self._compile() or self._run(tests) not in _NONE_FAILED
         finally:
             self._write(module, original)
             for each, code in self._unchanged.items():
@@ -122,10 +105,11 @@ class Workplace:
             cached.unlink()
         module.write_bytes(code)
 
-    def _run(self, files: list[str], parallel: bool, seconds: float) -> int:
+    def _run(self, tests: list[str]) -> int:
+        parallel = _PARALLEL if not tests[0].endswith(".py") else ()
         command = [
-            *(sys.executable, "-m", "pytest", "-x", "-q", "-m", "not vllm"),
-            *("-p", "no:cacheprovider", "--no-header", *(_PARALLEL if parallel else ()), *files),
+            *(sys.executable, "-m", "pytest", "-x", "-q", "-m", "not vllm", "--timeout", "120"),
+            *("-p", "no:cacheprovider", "--no-header", *parallel, *tests),
         ]
         # In a group of its own, so that what a test has started ends with it.
         process = subprocess.Popen(
@@ -137,7 +121,7 @@ class Workplace:
             start_new_session=True,
         )
         try:
-            return process.wait(timeout=seconds)
+            return process.wait(timeout=_PATIENCE)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             return process.wait()
@@ -153,9 +137,7 @@ def main() -> int:
     """Run, show the survivors and the rate, and return the exit status."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seed", type=int, default=0)
-    options.add_argument(
-        "--minutes", type=float, default=60, help="when to stop, once the tests' reach is recorded"
-    )
+    options.add_argument("--minutes", type=float, default=60, help="when to begin no more")
     options.add_argument("--most", type=int, default=10_000, help="mutants to try")
     options.add_argument("--only", default="", help="part of the paths of modules to change")
     options.add_argument("--tests", nargs="*", default=[], help="those to ask, instead of all")

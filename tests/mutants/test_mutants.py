@@ -5,7 +5,6 @@ from random import Random
 import pytest
 
 pytest.importorskip("cosmic_ray", reason="needs the dependency group `mutants`")
-pytest.importorskip("pytest_cov", reason="needs the dependency group `mutants`")
 
 from cosmic_ray.mutating import mutate_code
 
