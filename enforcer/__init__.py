@@ -4,7 +4,7 @@
 (`enforcer.vllm`, `enforcer.hf`).
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from enforcer.api import Enforcer
 from enforcer.client.body import Route, extra_body
@@ -31,7 +31,6 @@ from enforcer.errors import (
 )
 from enforcer.logits import mask_logits
 from enforcer.request.options import Options
-from enforcer.request.spec import Spec
 from enforcer.schema import Conventions, Formats, Integers, Limits, OnUnsupported
 from enforcer.schema.bundling import Documents, read_documents
 from enforcer.turn.events import Call, Event, Happening, Turn
@@ -79,16 +78,6 @@ __all__ = [
     "read_documents",
     "tool",
 ]
-
-
-def _explained(enforcer: Enforcer, spec: Spec, *how: Any, **more: Any) -> Matcher:
-    """Start a turn that explains itself, as `Enforcer.matcher` does until the next release."""
-    from enforcer.tools.explain import explained
-
-    return explained(enforcer, spec, *how, **more)
-
-
-Enforcer._explained = _explained  # noqa: SLF001 - this module puts the library together
 
 if TYPE_CHECKING:
     __version__: str

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, Self, Unpack, cast
+from typing import TYPE_CHECKING, Any, Self, Unpack, cast
 
 import numpy as np
 
@@ -121,9 +121,6 @@ class Enforcer:
             format's arguments end; or something is of another type.
 
     """
-
-    # `enforcer/__init__.py` sets it to what imports the tool: the core imports none.
-    _explained: ClassVar[Callable[..., Matcher]]
 
     def __init__(
         self,
@@ -250,8 +247,6 @@ class Enforcer:
     ) -> Matcher:
         """Start the turn that answers a chat request.
 
-        In this release the matcher is an `enforcer.tools.explain.ExplainedMatcher`, too.
-
         Args:
             tools: as the request carries them, or functions and models; see `enforcer.tool`.
             tool_choice: as the request carries it.
@@ -288,9 +283,9 @@ class Enforcer:
             tools, tool_choice, parallel_tool_calls, messages, response_format=response_format
         )
         try:
-            return self.start(spec, prompt_ids, budget, explained=True)
+            return self.start(spec, prompt_ids, budget)
         except BudgetTooSmall as error:
-            raise error.at(lambda _: "budget") from None
+            raise error.at(lambda _: "$.budget") from None
 
     def read_request(
         self,
@@ -400,7 +395,6 @@ class Enforcer:
         rollback: int | None = None,
         kind: type[Matcher] = Matcher,
         follow: Follow | None = None,
-        explained: bool = False,
     ) -> Matcher:
         """Start a turn of a request that has been checked.
 
@@ -419,7 +413,6 @@ class Enforcer:
             kind: the class of the matcher.
             follow: wraps each compiled grammar; takes it, its schema or text format, and the name
                 of the tool, which is None for a response format.
-            explained: return what `enforcer.tools.explain.explained` does; call that instead.
 
         Raises:
             IllegalPrefix: the prompt has begun a turn that the tools do not allow.
@@ -428,8 +421,6 @@ class Enforcer:
                 response is found.
 
         """
-        if explained:
-            return self._explained(spec, prompt_ids, budget, ahead=ahead, rollback=rollback)
         if prepared is None:
             options = spec.resolve(self.options)
             prepared = Prepared(options, self._envelope(spec, options, follow), {})

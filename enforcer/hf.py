@@ -262,6 +262,3 @@ def _request(at: int, request: object) -> dict[str, Any]:
     if "tools" not in request:
         raise InvalidTools(path, "a request says which `tools` it has; None for no tools")
     return dict(request)
-
-
-EnforcerLogitsProcessor = TransformersLogitsProcessor  # its name up to 0.3

@@ -50,11 +50,18 @@ def mask_logits(logits: Logits, bitmask: npt.ArrayLike) -> Logits:
             f"a mask of shape {np.shape(bitmask)} does not fit logits of shape {shape}: a row of a "
             "mask for each row of logits, which are an array or a tensor with a number for each id"
         )
-    legal = np.unpackbits(packed, axis=-1, count=shape[-1], bitorder="little").view(np.bool_)
+    size = shape[-1]
+    most = max(size, 8 * packed.shape[-1])
+    bits = np.unpackbits(packed, axis=-1, count=most, bitorder="little").view(np.bool_)
+    legal = bits[..., :size]
+    if bits[..., size:].any():
+        raise ConfigurationError(
+            f"the mask allows ids beyond the {size} of the logits: has the model an id for each "
+            "token of the vocabulary?"
+        )
     if not legal.any(axis=-1).all():
         raise ConfigurationError(
-            "a row of the mask has no legal id: has `Matcher.fill` written it, and has the model "
-            "an id for each token of the vocabulary?"
+            "a row of the mask has no legal id: was it written by `Matcher.fill`?"
         )
     if isinstance(given, np.ndarray):
         return cast("Logits", np.where(legal, given, given.dtype.type(-np.inf)))

@@ -52,7 +52,7 @@ def test_logits_keep_what_is_legal(data: st.DataObject) -> None:
         ((2, 40), np.full((1, 2), -1, np.int32), "does not fit"),
         ((), np.full(2, -1, np.int32), "does not fit"),
         ((40,), np.zeros(2, np.int32), "no legal id"),
-        ((32,), np.array([0, 1], np.int32), "an id for each token"),
+        ((30,), np.array([1 << 30 | 1], np.int32), "beyond the 30 of the logits"),
     ],
 )
 def test_a_mask_that_does_not_fit_is_refused(

@@ -106,7 +106,7 @@ class Deadline:
             return True
         if at.grammar is not None and token_id in at.markers.markers:
             return self._completions.behind_marker(at, token_id) <= left - 1
-        if self.is_ample(at, left):
+        if self._is_ample(at, left) or (at.grammar is not None and self._is_light(token_id)):
             return True
         if self._row is None:  # nobody has asked for the mask
             target = np.empty(self._table.vocabulary.words, np.int32)
@@ -128,7 +128,7 @@ class Deadline:
             reader: reads the turn.
 
         """
-        if not self.is_ample(at, left):
+        if not self._is_ample(at, left):
             if at.grammar is None:
                 self._restrict_outside(at, left, target, reader)
             else:
@@ -138,7 +138,12 @@ class Deadline:
             behind = self._completions.behind_marker
             clear(target, [i for i in at.markers.markers if behind(at, i) > left - 1])
 
-    def is_ample(self, at: Position, left: int) -> bool:
+    def _is_light(self, token_id: int) -> bool:
+        """Return whether an id fits into a text by its weight, as in the row."""
+        sure = self._most_sure()
+        return sure >= 0 and is_member(self._weights.up_to(sure), token_id)
+
+    def _is_ample(self, at: Position, left: int) -> bool:
         """Return whether any id fits, but for the markers behind a text."""
         if at.grammar is None:
             return left - 1 >= self._completions.ample(at.calls)

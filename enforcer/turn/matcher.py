@@ -7,6 +7,7 @@ schemas are compiled, hosts.
 
 from __future__ import annotations
 
+from copy import copy
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -290,7 +291,7 @@ class Matcher:
 
     @property
     def is_shortened(self) -> bool:
-        """Whether the token budget has made a call end early."""
+        """Whether the token budget forbade tokens within a call, which may have ended early."""
         return self._deadline is not None and self._deadline.narrowed < self._accepted
 
     @property
@@ -495,9 +496,7 @@ class Matcher:
 
         """
         limit, now = number(limit, "limit"), self._now
-        left = self._left()  # near a budget's end each token would be a search
-        is_near = left < inf and self._deadline and not self._deadline.is_ample(now, int(left))
-        if is_near or (now.grammar is None and now.row.text):
+        if now.grammar is None and now.row.text:
             return []
         drafter = self._drafter or Drafter(self._envelope, self._reader, self._transitions)
         found = drafter.propose(now, limit, likely=likely)
@@ -516,8 +515,8 @@ class Matcher:
 
         """
         # Drafts may be longer than what can be taken back otherwise.
-        now, history = self._now, self._history
-        self._history = RollbackStack(None)
+        now, history, deadline = self._now, self._history, self._deadline
+        self._history, self._deadline = RollbackStack(None), copy(deadline)
         legal = 0
         try:
             for token_id in token_ids:
@@ -526,7 +525,7 @@ class Matcher:
                 legal += 1
         finally:
             self._back(legal)
-            self._history = history
+            self._history, self._deadline = history, deadline
             if self._lost is None or self._lost[0] is not now.grammar:
                 self._now = now  # a draft may fail where the turn never comes
         return legal

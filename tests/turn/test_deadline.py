@@ -19,7 +19,7 @@ def test_a_budget_that_is_too_small_is_refused_and_the_least_is_enough() -> None
     need = least_budget()
     with pytest.raises(BudgetTooSmall, match=f"takes {need} tokens, and {need - 1}") as told:
         start(need - 1)
-    assert told.value.path == "budget"
+    assert told.value.path == "$.budget"
     found = start(need)
     ids = []
     while found.state != "END":

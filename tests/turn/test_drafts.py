@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from functools import partial
+from random import Random
 from typing import Any, NoReturn
 
 import numpy as np
@@ -12,13 +13,14 @@ import enforcer
 from enforcer.errors import ConfigurationError, EnforcerError
 from enforcer.turn.matcher import Matcher
 from tests import toys
-from tests.budget_cases import of
+from tests.budget_cases import SCHEMAS as BUDGETED
+from tests.budget_cases import least_budget, of, start
 from tests.dialect_cases import vocabulary
 from tests.support import cases
 from tests.support.cases import each_case
 from tests.support.tools import tool
 from tests.turn.known import OPENED, TEXTS, V, at
-from tests.vocabularies import feed, write
+from tests.vocabularies import feed, legal, write
 
 SCHEMAS = cases.schemas("turn/cases/drafts.toml", "tools")
 TOOLS = [tool("get", SCHEMAS["get"])]
@@ -109,19 +111,20 @@ def test_another_engines_arguments_are_not_drafted(engine: str) -> None:
     assert proposed(begun(served, whole)) == "<|tool_calls_section_end|>"
 
 
-def test_nothing_is_proposed_near_the_end_of_a_budget() -> None:
-    options = enforcer.Options(finish_within_budget=True)
-    served = enforcer.Enforcer(vocabulary("kimi_k2"), "kimi_k2", options=options)
-    schema = of(a={"type": "null"})
-    schema["properties"]["b"] = {"const": "x" * 30}
-    text = HEADER + 'functions.get:0<|tool_call_argument_begin|>{"a": null'
-    used = len(write(served.vocabulary, text))
-    found = {
-        proposed(begun(served, text, [tool("get", schema)], budget=used + left))
-        for left in (4, 30, 4000)
-    }
-    assert any("b" in each for each in found)
-    assert "" in found
+@pytest.mark.parametrize("name", BUDGETED)
+def test_near_the_end_of_a_budget_what_is_proposed_is_in_the_masks(name: str) -> None:
+    need, drafted = least_budget(schema=name), 0
+    for more in range(0, 40, 3):
+        matcher, random = start(need + more, name), Random(more)
+        while not matcher.is_finished:
+            for token_id in matcher.propose(8):
+                assert token_id in legal(matcher)
+                feed(matcher, [token_id])
+                drafted += 1
+            if not matcher.is_finished:
+                feed(matcher, [random.choice(sorted(legal(matcher)))])
+        assert matcher.accepted <= need + more
+    assert drafted > 100
 
 
 def sampled(count: int, *, drafted: bool) -> Counter[str]:

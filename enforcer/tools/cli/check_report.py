@@ -44,6 +44,10 @@ class SchemaStatus(Enum):
     REFUSED = "refused"
 
 
+_INVALID = "invalid"
+_SAID = (*(status.value for status in SchemaStatus), _INVALID)
+
+
 @dataclass(slots=True)
 class CheckedSchema:
     """The result of checking one declaration.
@@ -166,11 +170,15 @@ class Tally:
         return Counter(one.status for one in self.checked)
 
 
+def _said(one: CheckedSchema) -> str:
+    """Return the status as people read it; in JSON an invalid schema is one that is refused."""
+    return _INVALID if one.error == InvalidSchema.__name__ else one.status.value
+
+
 def row(one: CheckedSchema) -> Iterator[str]:
     """Yield the lines about one schema, in columns of fixed width."""
     rules = f"{one.rules:5} rules" if one.rules else " " * 11
-    status = "invalid" if one.error == InvalidSchema.__name__ else one.status.value
-    yield f"{status:<8}{one.milliseconds:8.1f} ms  {rules}  {_title(one)}"
+    yield f"{_said(one):<8}{one.milliseconds:8.1f} ms  {rules}  {_title(one)}"
     for problem in one.problems[:_MOST_PROBLEMS]:
         yield f"         {problem}"
     if len(one.problems) > _MOST_PROBLEMS:
@@ -197,8 +205,9 @@ def summary(tally: Tally) -> Iterator[str]:
         first, *others = tally.functions
         more = f", and in {number(len(others), 'more request')}" if others else ""
         yield f"{first['where']} {first['path']}: {_FUNCTIONS}{more}"
-    counts, functions, unreadable = tally.counts, len(tally.functions), len(tally.unreadable)
-    said = [f"{counts[status]} {status.value}" for status in SchemaStatus if counts[status]]
+    functions, unreadable = len(tally.functions), len(tally.unreadable)
+    counts = Counter(map(_said, tally.checked))
+    said = [f"{counts[status]} {status}" for status in _SAID if counts[status]]
     line = f"{len(tally.checked)} checked" + (": " if said else "") + ", ".join(said)
     if any(large.refused for large in tally.oversized.values()):
         line += " by themselves; a request that declares too much is refused"

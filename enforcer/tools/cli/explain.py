@@ -6,6 +6,7 @@ know: what is legal, or the words for it (`tools.explain` has them).
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
@@ -30,8 +31,6 @@ from enforcer.vllm.config import names
 from enforcer.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
-    import argparse
-
     from enforcer.tools.cli.chat_request import ChatRequest
     from enforcer.tools.explain.reply import RecordedTurn
     from enforcer.tools.verify.client import Endpoint
@@ -48,6 +47,7 @@ tokenizer splits text into. With --url a server answers the request, and scores 
 
 Exit status: 0 if every id is legal and none was taken away, 1 if one was, or a tool cannot be
 enforced, 2 if a file cannot be read or is none of these, or the server does not answer."""
+_SPELLING = ("plain_spelling", "second_space")
 _TOP = 5  # scores beside an id's own
 # Of another kind of reply than one that is whole and tells its ids.
 _DROPPED = ("stream", "stream_options", "logprobs", "top_logprobs", "n")
@@ -77,6 +77,10 @@ def add_parser(commands: Any) -> None:
     add("--on-unsupported", choices=hows, default="refuse", help="as on the server (%(default)s)")
     hows = [how.value for how in Integers]
     add("--integers", choices=hows, default="digits", help="as on the server (%(default)s)")
+    for name in _SPELLING:
+        says = f"as with ENFORCER_{name.upper()} on a server"
+        flag = "--" + name.replace("_", "-")
+        add(flag, action=argparse.BooleanOptionalAction, default=True, help=says)
     flags.add_engine(parser)
     add("--html", type=path, metavar="FILE", help="write a page that shows it")
     flags.add_json(parser)
@@ -106,6 +110,7 @@ def run(options: argparse.Namespace) -> int:
         conventions=Conventions(
             closed_objects=options.closed_objects, integers=Integers(options.integers)
         ),
+        **{name: getattr(options, name) for name in _SPELLING},
     )
     enforcer = Enforcer(vocabulary, dialect.name, options.engine, chosen, documents=provided)
     recorded = _recorded(options, request, text, enforcer)

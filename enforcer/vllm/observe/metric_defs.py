@@ -137,7 +137,7 @@ CACHE_BYTES = Gauge("enforcer_grammar_cache_bytes", "Memory kept between request
 TEXT_BYTES = Gauge("enforcer_live_text_bytes", "Memory of arguments that are being written.")
 HITS = Count("enforcer_grammar_cache_hits", "Lookups that the grammar cache answered.")
 MISSES = Count("enforcer_grammar_cache_misses", "Lookups that had to compile a grammar.")
-SHORTENED = Count("enforcer_turns_shortened", "Turns with a call that a budget shortened.")
+SHORTENED = Count("enforcer_turns_shortened", "Turns whose budget forbade tokens within a call.")
 FAILED = Count("enforcer_turns_failed", "Turns that the enforcer ended.", _by(reason=Failure))
 DRAFTS = Count("enforcer_draft_tokens", "Draft tokens by the grammar.", _by(outcome=Drafted))
 CALL_PASSES = Count("enforcer_call_passes", "Forward passes within calls, with drafts on.")

@@ -44,7 +44,7 @@ def switched_off(*, request: str = "") -> None:
 
 
 def shortened(request_id: str, tool: str) -> None:
-    """Count and log a turn with a call that its token budget has shortened."""
+    """Count and log a turn with a call that its token budget may have shortened."""
     count(metric_defs.SHORTENED)
     log("call shortened by max_tokens", logging.INFO, request=request_id, tool=tool)
 

@@ -65,6 +65,17 @@ def test_a_turn_that_is_legal(explain: Explain) -> None:
     assert found["after"]["state"] == "END"
 
 
+def test_what_is_legal_is_as_on_a_server_or_as_the_options_say(explain: Explain) -> None:
+    spaced, escaped = '{"city":  "Paris"}', r'{"c\u0069ty": "Paris"}'
+    librarys = ("--no-plain-spelling", "--no-second-space")
+    for text, how, status in (
+        *((spaced, (), 0), (spaced, librarys, 1)),
+        *((escaped, (), 1), (escaped, librarys, 0)),
+    ):
+        words = ("--tools", "tools.json", "--model", str(TINY), "--call", "get_weather")
+        assert explain(*words, "--text", text, *how)[0] == status, (text, how)
+
+
 def test_a_text_that_is_no_utf_8_is_told(explain: Explain) -> None:
     for more in ([], ["--call", "get_weather"]):
         status, printed = explain("--tools", "tools.json", "--text", '{"\udcff', *more)
