@@ -68,8 +68,7 @@ def is_valid(schema: Any, value: Any, *, formats: bool = True, digits: bool = Fa
     named = schema if isinstance(schema, dict) and "$schema" in schema else True
     base = validators.validator_for(named, jsonschema.Draft202012Validator)
     checker = FORMATS if formats else None
-    exactly = _exactly(base, digits=digits)
-    return bool(exactly(schema, format_checker=checker).is_valid(value))
+    return bool(_exactly(base, digits=digits)(schema, format_checker=checker).is_valid(value))
 
 
 def accepts(grammar: CompiledGrammar, text: str | bytes, random: Random | None = None) -> bool:

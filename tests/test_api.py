@@ -73,8 +73,7 @@ def test_what_is_warm_builds_no_table_for_a_grammar() -> None:
     numbers = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}
     tools = [tool(f"t{i}", {"properties": {"a": x}}) for i, x in enumerate((text, words, numbers))]
     for each in tools:
-        name = each["function"]["name"]
-        assert accepts(fresh, section(call(name, 0, "{}")), [each])
+        assert accepts(fresh, section(call(each["function"]["name"], 0, "{}")), [each])
     assert set(vars(fresh.engine)) == built
 
 
@@ -240,8 +239,7 @@ def test_no_tool_token_without_tools_or_with_none_whatever_the_history_has(
             "messages": messages,
             "prompt_ids": prompt + write(V, tail),
         }
-        found = served.matcher(*args, **fields)
-        assert legal(found).isdisjoint(MARKERS)
+        assert legal(served.matcher(*args, **fields)).isdisjoint(MARKERS)
 
 
 @pytest.mark.parametrize("choice", ["auto", None])
@@ -256,8 +254,7 @@ def test_auto_and_null_let_the_model_choose(served: Enforcer, choice: str | None
 @pytest.mark.parametrize("choice", ["auto", "none", None])
 def test_an_empty_turn_may_end_only_where_allowed(served: Enforcer, choice: str | None) -> None:
     assert not STOP & legal(served.matcher([GET], choice))
-    options = enforcer.Options(allow_empty_turns=True)
-    allowing = enforcer.Enforcer(V, options=options)
+    allowing = enforcer.Enforcer(V, options=enforcer.Options(allow_empty_turns=True))
     assert legal(allowing.matcher([GET], choice)) >= STOP
 
 
@@ -372,8 +369,7 @@ def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch: pytest.Monk
         tool(f"tool_{n}", {"type": "object", "properties": {f"p{n}": {"type": "string"}}})
         for n in range(128)
     ]
-    matcher = found.matcher(listed)
-    legal(matcher)
+    legal(found.matcher(listed))
     assert compiled == []
     text = section(call("tool_77", 0, '{"p77": "x"}'))
     for _ in range(3):
@@ -432,8 +428,7 @@ def test_only_slow_schemas_are_compiled_before_the_turn(monkeypatch: pytest.Monk
             next(steps)
         assert len(compiled) == 1
         assert set(end.value.value.arguments) == {"long"}
-    alone = Spec(parse([GET], "required", True), 0)
-    assert len(list(found.prepare(alone))) == 1
+    assert len(list(found.prepare(Spec(parse([GET], "required", True), 0)))) == 1
 
 
 def test_a_schema_is_compiled_ahead_once_the_header_leaves_one_tool() -> None:

@@ -186,8 +186,7 @@ def test_the_spans_of_what_can_be_written(name: str, character: str) -> None:
 
 
 def test_a_lead_byte_that_only_larger_tokens_have() -> None:
-    tokens = [x for x in _BYTES if x != b"\xf1"] + [b"a\xf1\x80"]
-    found = Vocabulary(tokens, {})
+    found = Vocabulary([x for x in _BYTES if x != b"\xf1"] + [b"a\xf1\x80"], {})
     assert not found.is_complete
     assert not found.can_write("\U00040000")
 
@@ -229,8 +228,7 @@ def test_no_dead_ends(name: str, dialect: str, words: list[str], pattern: str, s
             e.matcher([_tool(schema)], "required")
         assert caught.value.path == "$.tools[0].function.parameters.properties.w"
         return
-    matcher = e.matcher([_tool(schema)], "required")
-    _drawn(matcher, random, most=150)
+    _drawn(e.matcher([_tool(schema)], "required"), random, most=150)
 
 
 @pytest.mark.parametrize("name", WITHOUT)

@@ -146,8 +146,7 @@ def test_a_spec_is_digested_once_for_all_prompts_of_a_list(monkeypatch: pytest.M
 
     monkeypatch.setattr(work, "sha256", digest)
     spec = "x" * 100_000
-    keys = {Beginning(spec, at % 7, (at,), None).key() for at in range(100)}
-    assert len(keys) == 100
+    assert len({Beginning(spec, at % 7, (at,), None).key() for at in range(100)}) == 100
     assert sum(digested) < 2 * len(spec)
 
 

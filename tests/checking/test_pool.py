@@ -504,8 +504,7 @@ def test_a_worker_is_ready_for_the_layout_of_the_dialect() -> None:
     lone = Pool("machine", BYTES, "kimi_k3")
     asked = replace(quick(), dialect="kimi_k3")
     assert lone.check(asked).error is None
-    strange = Pool("outlines-core", BYTES, "kimi_k3")
-    assert strange.check(asked).error is not None
+    assert Pool("outlines-core", BYTES, "kimi_k3").check(asked).error is not None
 
 
 @pytest.mark.parametrize("dialect", dialects.available())
@@ -519,8 +518,7 @@ def test_workers_start_where_the_vocabulary_lacks_the_dialects_markers(dialect: 
 @pytest.mark.parametrize("engine", ["outlines-core", "xgrammar"])
 def test_every_engine_has_workers(engine: str) -> None:
     closed = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
-    asked = check({**closed, "additionalProperties": False})
-    assert Pool(engine, BYTES).check(asked).error is None
+    assert Pool(engine, BYTES).check(check({**closed, "additionalProperties": False})).error is None
 
 
 def test_handles_that_run_out_end_no_thread(lone: Pool, monkeypatch: pytest.MonkeyPatch) -> None:

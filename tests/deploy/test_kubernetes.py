@@ -31,8 +31,7 @@ ENVIRONMENT = {one["name"]: one["value"] for one in CONTAINER["env"]}
 
 
 def test_the_settings_are_ones() -> None:
-    chosen = settings.read(ENVIRONMENT)
-    assert chosen.changed == {"documents": "/etc/schemas"}
+    assert settings.read(ENVIRONMENT).changed == {"documents": "/etc/schemas"}
     assert names.is_enforced(_flag("--tool-call-parser"))
     assert names.stock(_flag("--tool-call-parser")) in dialects.parsers()
 
@@ -117,8 +116,7 @@ def test_the_limit_on_memory_is_what_the_code_may_take() -> None:
     assert sums == [fronts * in_a_front + in_an_engine + (fronts + 1) * kept for fronts in (1, 4)]
     resources = CONTAINER["resources"]
     assert _gib(resources["requests"]["memory"]) + sums[0] < _gib(resources["limits"]["memory"])
-    shown = PAGE.read_text()
-    assert f"[{sums[0]} GiB for the Enforcer]" in shown
+    assert f"[{sums[0]} GiB for the Enforcer]" in PAGE.read_text()
 
 
 def test_the_documents_can_be_read(tmp_path: Path) -> None:
@@ -129,8 +127,7 @@ def test_the_documents_can_be_read(tmp_path: Path) -> None:
 
 def test_the_variables_that_the_page_speaks_of_exist() -> None:
     known = set(settings.VARIABLES)
-    spoken = set(re.findall(r"ENFORCER_[A-Z_]+", PAGE.read_text()))
-    assert spoken <= known | settings.OTHERS
+    assert set(re.findall(r"ENFORCER_[A-Z_]+", PAGE.read_text())) <= known | settings.OTHERS
 
 
 def _flag(name: str) -> str:

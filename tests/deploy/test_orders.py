@@ -190,8 +190,7 @@ def test_kubectl_applies_it(stage: str, tmp_path: Path) -> None:
     (line,) = (one.values[0] for one in LINES if "patch --local" in one.values[0])
     words = shlex.split(line.partition("|")[0].replace("/shadow.json", f"/{stage}.json"))
     words = [word.replace("=deploy/", f"={ROOT}/deploy/") for word in words]
-    done = processes.run(*words, cwd=tmp_path, check=True)
-    STAGES[stage](yaml.safe_load(done.stdout))
+    STAGES[stage](yaml.safe_load(processes.run(*words, cwd=tmp_path, check=True).stdout))
 
 
 def test_it_is_taken_out_by_the_same_patch() -> None:

@@ -88,8 +88,7 @@ def test_rows_are_those_of_states_that_count(
     for seed in range(6):
         text = found.matcher()
         if _sample(text, other.matcher(), seed) and isinstance(name, str):
-            written = spelled(text.token_ids())
-            check.validate(dict(read(name, written, SCHEMAS[schema])))
+            check.validate(dict(read(name, spelled(text.token_ids()), SCHEMAS[schema])))
 
 
 @pytest.mark.parametrize("name", [*FORMATS, *range(len(ODD)), None])

@@ -102,8 +102,7 @@ def test_what_python_reads(written: str, legal_part: str | None) -> None:
 
 
 def test_an_element_of_quotes_is_followed_by_one_of_more_quotes() -> None:
-    quotes = {"type": "string", "pattern": "^'{0,2}$"}
-    element = closed({"a": quotes}, "a")
+    element = closed({"a": {"type": "string", "pattern": "^'{0,2}$"}}, "a")
     schema = closed({"l": {"type": "array", "items": element, "uniqueItems": True}})
     for first, second in (("", r"\'"), (r"\'", r"\'\'")):
         written = f"l=[{{'a': '{first}'}}, {{'a': '{second}'}}])"
@@ -115,13 +114,11 @@ def test_an_unfinished_escape_leads_to_a_character_that_fits() -> None:
     assert taken(astral, "a='\\u") == "a='\\"
     assert taken(astral, "a='\\x") == "a='\\"
     assert taken(astral, "a='\\U0001F600')") == "a='\\U0001F600')"
-    none = {"properties": {"a": {"const": ""}}}
-    assert taken(none, "a='\\") == "a='"
+    assert taken({"properties": {"a": {"const": ""}}}, "a='\\") == "a='"
 
 
 def test_the_source_does_as_the_compiled_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    every = vocabulary()
-    small = Vocabulary([*every.texts[:256], b"='", b"': ", b"','", b'="'], {})
+    small = Vocabulary([*vocabulary().texts[:256], b"='", b"': ", b"','", b'="'], {})
     tables = tables_of(compile_schema({}), bound("pythonic"))
 
     def start() -> kernel.TextMatcher:

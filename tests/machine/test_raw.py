@@ -140,5 +140,4 @@ def test_the_source_does_as_the_compiled_kernel(name: str, monkeypatch: pytest.M
     def start() -> kernel.TextMatcher:
         return MachineGrammar(tables, bound_vocabulary(small, is_raw=True)).matcher()
 
-    written = (*"ab<｜".encode(), 257, *b"</s>")
-    machine.assert_same_interpreted(monkeypatch, start, small, written)
+    machine.assert_same_interpreted(monkeypatch, start, small, (*"ab<｜".encode(), 257, *b"</s>"))

@@ -126,8 +126,7 @@ def test_texts_of_one_grammar_in_several_threads() -> None:
 
 def test_a_text_of_many_names_stays_small() -> None:
     names = {f"a property {n}": {"type": "integer"} for n in range(3_000)}
-    found = compiled(compile_schema({"type": "object", "properties": names}))
-    text = found.matcher()
+    text = compiled(compile_schema({"type": "object", "properties": names})).matcher()
     most = 0
     for n, token_id in enumerate(V.encode(json.dumps(dict.fromkeys(list(names)[:400], 1)))):
         assert text.accept(token_id)
@@ -141,8 +140,7 @@ def test_a_text_of_many_names_stays_small() -> None:
 
 
 def test_a_deep_text_grows_and_comes_back() -> None:
-    found = compiled(compile_schema({}, root=Root.ANY))
-    text = found.matcher()
+    text = compiled(compile_schema({}, root=Root.ANY)).matcher()
     opening, closing = V.encode("["), V.encode("]")
     for _ in range(5_000):
         assert text.accept(opening[0])

@@ -89,8 +89,7 @@ class Workplace:
             reaching = self._reach.tests(mutant.path, original, mutant.line, last)
         own = mirror(mutant.path)
         near = [own] if own in reaching else []
-        rest = [each for each in reaching if each != own]
-        for files in (near, rest):
+        for files in (near, [each for each in reaching if each != own]):
             if files and self._fails(mutant, files):
                 return files[0] if len(files) == 1 else f"one of {len(files)} files"
         return None

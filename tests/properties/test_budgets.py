@@ -106,8 +106,7 @@ def test_a_turn_that_fits_is_left_as_it_is(name: str, schema: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_least_budget_is_enough_whichever_tool_is_shortest(name: str) -> None:
-    long = of(s={"type": "string", "minLength": 40})
-    tools = [tool("a", long), tool("get", {"type": "object"})]
+    tools = [tool("a", of(s={"type": "string", "minLength": 40})), tool("get", {"type": "object"})]
 
     def begun(budget: int) -> Matcher:
         return served(name).matcher(tools, "required", prompt_ids=opening(name), budget=budget)
@@ -162,5 +161,4 @@ def valid(name: str, schema: dict[str, Any], turn: Any) -> None:
     for call in turn.calls:
         assert call.name in {"get", "get_weather"}
         if dialects.load(name).arguments.kind is not LayoutKind.PAIRS:
-            found = json.loads(call.arguments)
-            jsonschema.Draft202012Validator(schema).validate(found)
+            jsonschema.Draft202012Validator(schema).validate(json.loads(call.arguments))

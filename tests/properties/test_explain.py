@@ -118,8 +118,7 @@ SCALARS = st.one_of(
 @given(st.lists(SCALARS, min_size=1, max_size=6), SEEDS)
 def test_the_named_enum_values_are_those_left(values: list[float | str | None], seed: int) -> None:
     properties = {"v": {"enum": values}}
-    schema = {"properties": properties, "required": ["v"], "additionalProperties": False}
-    matcher = begun(schema)
+    matcher = begun({"properties": properties, "required": ["v"], "additionalProperties": False})
     random = Random(seed)
     for token_id in write(V, '{"v":'):
         assert matcher.accept(token_id)

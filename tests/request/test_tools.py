@@ -152,8 +152,7 @@ NUMBERS = [float("nan"), 1e400, 10**5000]
     ids=["NaN", "infinity", "digits", "set", "bytes", "tuple", "deep", "circle"],
 )  # fmt: skip
 def test_parameters_that_are_no_json(parameters: Any) -> None:
-    listed = [tool(parameters=parameters)]
-    test_what_is_no_list_of_tools(listed, "$.tools[0].function.parameters")
+    test_what_is_no_list_of_tools([tool(parameters=parameters)], "$.tools[0].function.parameters")
 
 
 @each_case

@@ -198,8 +198,7 @@ class Ours:
         """
         module, _, name = dotted.partition(".")
         (file,) = _OURS.rglob(f"{module}.py")
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef) and node.name == name:
                 return node
         raise LookupError(f"enforcer.vllm has no {dotted}")
@@ -352,8 +351,7 @@ def fetch(version: str, folder: Path) -> Path:
         NoWheelError: pip could not download it.
 
     """
-    target = folder / f"vllm-{version}-sources"
-    return unpacked(version, target, lambda name: name.endswith(".py"))
+    return unpacked(version, folder / f"vllm-{version}-sources", lambda name: name.endswith(".py"))
 
 
 def unpacked(

@@ -62,13 +62,11 @@ def two_sets(*tokens: bytes) -> list[set[bytes]]:
 
 
 def test_tokens_over_whole_arguments_are_legal_beside_any_other_tool() -> None:
-    ways = two_sets(b"(x", b"()", b"(),", b"(), ", b"(]")
-    assert ways == [{b"(x", b"()", b"(),", b"(), "}] * 2
+    assert two_sets(b"(x", b"()", b"(),", b"(), ", b"(]") == [{b"(x", b"()", b"(),", b"(), "}] * 2
 
 
 def test_tokens_that_reach_the_next_name_are_found_for_each_set_of_tools() -> None:
-    ways = two_sets(b"(x", b"(), b", b"(),c", b"(), d")
-    assert ways == [{b"(x", b"(), b"}, {b"(x", b"(),c"}]
+    assert two_sets(b"(x", b"(), b", b"(),c", b"(), d") == [{b"(x", b"(), b"}, {b"(x", b"(),c"}]
 
 
 def test_what_depends_on_names_does_so_also_where_it_was_kept() -> None:
@@ -144,8 +142,7 @@ def silent(said: str, text_format: dict[str, Any] | None, choice: str, **options
     made = enforcer.Enforcer(
         vocabulary("kimi_k3"), "kimi_k3", options=enforcer.Options(max_calls=3, **options)
     )
-    prompt = opening("kimi_k3")
-    found = made.matcher(TOOLS, choice, prompt_ids=prompt, response_format=text_format)
+    found = made.matcher(TOOLS, choice, prompt_ids=opening("kimi_k3"), response_format=text_format)
     for token in write(vocabulary("kimi_k3"), SILENCE.format(said)):
         if token not in legal(found):
             assert not found.accept(token)
@@ -244,8 +241,7 @@ def test_a_text_that_was_left_for_one_that_fails_goes_back_to_where_it_stood() -
     matcher = broken(both.matcher([TOOLS[0], tool("a", CLOSED)]), {"a"})
     feed(matcher, list(b"[get(a=1"))
     before = row_of(matcher)
-    crossing = both.vocabulary.find(b"), a(")
-    assert matcher.accept(crossing)
+    assert matcher.accept(both.vocabulary.find(b"), a("))
     assert matcher.failure is not None
     matcher.rollback(1)
     assert matcher.failure is None
@@ -316,8 +312,7 @@ def test_masks_between_texts_are_kept_by_tools(name: str, monkeypatch: pytest.Mo
     spec, rows, counts = Spec(parse(TOOLS, "auto", True), 0), [], []
     for _ in range(2):
         computed.clear()
-        matcher = fresh.start(spec, None)
-        rows.append(row_of(matcher))
+        rows.append(row_of(fresh.start(spec, None)))
         counts.append(len(computed))
     assert (rows[0] == rows[1]).all()
     assert counts[0] > 0 == counts[1]

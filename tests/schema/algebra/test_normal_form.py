@@ -61,8 +61,7 @@ def test_narrowing_is_intersection(expression: tuple[str, Any], atom: int) -> No
 
 def test_exactly_one_of_a_constant_and_its_type() -> None:
     algebra = arena()
-    parts = [algebra.value(ATOMS[5]), algebra.value(ATOMS[7])]
-    value = algebra.normal(algebra.one_of(parts))
+    value = algebra.normal(algebra.one_of([algebra.value(ATOMS[5]), algebra.value(ATOMS[7])]))
     assert not fits(value, 1)
     assert fits(value, 0)
 

@@ -92,8 +92,7 @@ def test_a_shape_covers_others_whose_properties_imply_its_own() -> None:
     either = algebra.disj((string, null))
 
     def shape(value: Formula, *required: str, other: Formula = ALWAYS) -> ObjectShape:
-        names = (("a", value), ("b", other))
-        return ObjectShape(names=names, required=frozenset(required))
+        return ObjectShape(names=(("a", value), ("b", other)), required=frozenset(required))
 
     def kept(*shapes: ObjectShape) -> list[ObjectShape]:
         return algebra.objects.without_covered(shapes)

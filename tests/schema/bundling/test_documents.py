@@ -116,8 +116,7 @@ def test_what_is_no_document(schemas: dict[str, Any], message: str) -> None:
 
 
 def test_what_documents_add_counts_against_the_limits() -> None:
-    provided = documents(a={"$comment": "x" * 500})
-    schema = bundled({"$ref": f"{BASE}a.json"}, provided)
+    schema = bundled({"$ref": f"{BASE}a.json"}, documents(a={"$comment": "x" * 500}))
     compile_schema(schema)
     with pytest.raises(SchemaLimit):
         compile_schema(schema, limits=Limits(size=400))
@@ -152,14 +151,13 @@ def pieces(schema: dict[str, Any], dialect: Dialect) -> tuple[dict[str, Any], di
         return value
 
     rest = {name: each for name, each in schema.items() if name != dialect.definitions}
-    taken = schema.get(dialect.definitions, {})
     provided = {
         BASE + files[name]: (
             {"$schema": dialect.uri, **moved(each, f"{BASE}root")}
             if dialect.uri and isinstance(each, dict)
             else moved(each, f"{BASE}root")
         )
-        for name, each in taken.items()
+        for name, each in schema.get(dialect.definitions, {}).items()
     }
     return {key: f"{BASE}root", **moved(rest, "#")}, provided
 

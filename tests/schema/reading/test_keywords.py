@@ -23,8 +23,7 @@ def keywords(schema: dict[str, Any], limits: Limits | None = None) -> Keywords:
 
 @given(st.integers(0, 10**6), st.booleans())
 def test_a_count_is_a_whole_number_however_it_is_written(count: int, as_float: bool) -> None:
-    value = float(count) if as_float else count
-    assert keywords({"minLength": value}).count("minLength") == count
+    assert keywords({"minLength": float(count) if as_float else count}).count("minLength") == count
 
 
 @pytest.mark.parametrize("value", [-1, 0.5, True, None, "3", [3], -2.0])
@@ -60,8 +59,7 @@ def test_what_is_not_there() -> None:
 
 
 def test_languages_of_a_pattern_are_disjoint() -> None:
-    found = keywords({})
-    matching, failing = found.languages("pattern", r"^\w")
+    matching, failing = keywords({}).languages("pattern", r"^\w")
     assert [fullmatch(matching, x) for x in ("a", "é", "-")] == [True, False, False]
     assert [fullmatch(failing, x) for x in ("a", "é", "-")] == [False, False, True]
 

@@ -273,8 +273,7 @@ def test_what_is_large_or_deep_needs_one_too() -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_only_engines_that_hold_every_plain_schema_skip_the_check(name: str) -> None:
     pytest.importorskip(name.replace("-", "_"))
-    many = {f"n{i}": {"type": "boolean"} for i in range(40)}
-    parameters = {"type": "object", "properties": many}
+    parameters = {"type": "object", "properties": {f"n{i}": {"type": "boolean"} for i in range(40)}}
     tools = [{"type": "function", "function": {"name": "a", "parameters": parameters}}]
     e = Enforcer(vocabularies.small(), engine=name)
     if name == MACHINE:

@@ -125,8 +125,7 @@ def test_many_bad_records_are_not_all_told(run: Run) -> None:
 def test_open_objects_are_explained_once(run: Run) -> None:
     nested = {"type": "object", "properties": {"a": OPEN}}
     _, out, _ = run(tool("f", OPEN), tool("g", nested), options=("--no-closed-objects",))
-    notes = [line.strip() for line in out if "note:" in line]
-    assert notes == [
+    assert [line.strip() for line in out if "note:" in line] == [
         "note: open objects (at `$.inputSchema`)",
         "note: open objects (at `$.inputSchema`), and in 1 more place",
     ]

@@ -26,8 +26,7 @@ def doctor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) 
     def run(*options: str, checks: Sequence[CheckResult] | None = WELL) -> tuple[int, str, str]:
         if checks is not None:
             monkeypatch.setattr(installation, "checks", lambda: iter(checks))
-        status = cli.main(["doctor", *options])
-        return status, *capsys.readouterr()
+        return cli.main(["doctor", *options]), *capsys.readouterr()
 
     return run
 

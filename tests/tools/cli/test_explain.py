@@ -134,8 +134,7 @@ def test_a_request_has_its_choice_and_dialog(tools: list[dict[str, Any]], explai
 
 
 def test_a_page_is_written(explain: Explain) -> None:
-    words = ["--tools", "tools.json", "--text", WHOLE, "--html", "turn.html"]
-    assert explain(*words)[0] == 0
+    assert explain(*["--tools", "tools.json", "--text", WHOLE, "--html", "turn.html"])[0] == 0
     assert Path("turn.html").read_text().startswith("<!doctype html>")
 
 
@@ -275,8 +274,7 @@ def test_the_scores_of_a_server_are_shown(explain: Explain, tools: list[dict[str
         f"waiting for the scores of {len(prompt)} tokens of prompt and {len(ids)} of reply",
         f"explaining {len(ids)} tokens",
     ]
-    found = json.loads(printed.out)
-    assert found["steps"][-2]["taken_away"] == [wanted]
+    assert json.loads(printed.out)["steps"][-2]["taken_away"] == [wanted]
     assert server.bodies[0]["tools"] == tools
 
 

@@ -91,8 +91,7 @@ def test_arguments_that_are_read_as_text_are_noticed(explain: Run) -> None:
     assert "--call place" in said
     for text in ("Well.", "<think>{", "{}<|tool_calls_section_begin|>"):
         assert explain(TOOLS[1:2], "--text", text)[2] == ""
-    wanted = {"type": "json_object"}
-    body = {"messages": [], "tools": TOOLS[1:2], "response_format": wanted}
+    body = {"messages": [], "tools": TOOLS[1:2], "response_format": {"type": "json_object"}}
     assert explain(body, "--text", '{"n": 0')[2] == ""
     assert explain({"messages": [], "tools": []}, "--text", "{")[2] == ""
 
@@ -101,8 +100,7 @@ def test_a_tool_that_cannot_be_enforced_does_not_keep_the_others(explain: Run) -
     status, found, _ = explain(TOOLS, "--call", "place", "--text", '{"n": 0')
     assert status == 1
     assert [each["tool"] for each in found["set_aside"]] == ["broken", "odd"]
-    paths = [each["problems"][0]["path"] for each in found["set_aside"]]
-    assert paths == [
+    assert [each["problems"][0]["path"] for each in found["set_aside"]] == [
         "$[0].function.parameters.properties.x.type",
         "$[2].function.parameters.properties.a.uniqueItems",
     ]

@@ -82,8 +82,7 @@ def test_refusals_are_told_whole(verify: Verify, schemas: str) -> None:
 @pytest.mark.slow
 def test_a_long_value_does_not_hide_the_path(verify: Verify, schemas: str) -> None:
     def long(body: dict[str, Any]) -> tuple[int, Any]:
-        arguments = json.dumps({"value": "x" * 5000})
-        return reply(body, "tool_calls", calls=[call("submit", arguments)])
+        return reply(body, "tool_calls", calls=[call("submit", json.dumps({"value": "x" * 5000}))])
 
     assert "(at `$.value`)" in verify(long, "--schemas", schemas)[2]
 

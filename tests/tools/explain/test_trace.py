@@ -29,8 +29,7 @@ def test_a_turn_that_is_not_ends_where_it_is_not() -> None:
 
 def test_what_the_mask_took_away() -> None:
     k, c, f = (V.find(letter) for letter in (b"k", b"c", b"f"))
-    found = followed(ARGUMENTS + '{"unit":"', Given(c, ((k, -0.1), (c, -2.5), (f, -3.0))))
-    (step,) = found.changed
+    (step,) = followed(ARGUMENTS + '{"unit":"', Given(c, ((k, -0.1), (c, -2.5), (f, -3.0)))).changed
     assert [rival.token for rival, _ in step.taken_away] == ["k"]
     assert [rival.legal for rival, _ in step.top] == [False, True, True]
     assert "does not fit" in step.top[0][0].reason
@@ -38,8 +37,7 @@ def test_what_the_mask_took_away() -> None:
 
 def test_an_id_below_the_best_legal_one_was_not_taken_away() -> None:
     k, c = V.find(b"k"), V.find(b"c")
-    found = followed(ARGUMENTS + '{"unit":"', Given(c, ((c, -0.1), (k, -2.5))))
-    assert found.changed == ()
+    assert followed(ARGUMENTS + '{"unit":"', Given(c, ((c, -0.1), (k, -2.5)))).changed == ()
 
 
 def test_tokens_that_the_grammar_would_have_proposed() -> None:

@@ -36,8 +36,7 @@ def test_text_before_a_demanded_call_has_an_end() -> None:
 def closed(parameters: dict[str, Any], begun: str, dialect: str = "kimi_k2") -> ExplainedMatcher:
     """Start a turn with closed objects, of the 256 bytes and markers."""
     v = enforcer.Vocabulary.of_bytes(dialects.load(dialect).controls)
-    e = enforcer.Enforcer(v, dialect, closed_objects=True)
-    m = start(e, [tool("f", parameters)])
+    m = start(enforcer.Enforcer(v, dialect, closed_objects=True), [tool("f", parameters)])
     feed(m, v.encode(begun, markers=True))
     return m
 
@@ -82,8 +81,7 @@ def test_a_turn_that_failed() -> None:
 
 def least_turn(tools: list[dict[str, Any]], more: int = 0) -> ExplainedMatcher:
     """Start a demanded turn that may have the fewest ids, or some more."""
-    options = enforcer.Options(finish_within_budget=True)
-    served = enforcer.Enforcer(V, options=options)
+    served = enforcer.Enforcer(V, options=enforcer.Options(finish_within_budget=True))
     for budget in range(100):
         with suppress(BudgetTooSmall):
             start(served, tools, "required", budget=budget)

@@ -21,8 +21,7 @@ def choices(reason: str) -> dict[str, Any]:
 
 @parametrized("tools/verify/cases/reference.toml", "forms")
 def test_a_reference_has_several_forms(tmp_path: Path, lines: list[Any]) -> None:
-    file = write(tmp_path / "r.jsonl", *lines)
-    reasons = reference.read(file).reasons
+    reasons = reference.read(write(tmp_path / "r.jsonl", *lines)).reasons
     assert [reasons.get(at) for at in range(3)] == ["stop", "tool_calls", None]
 
 

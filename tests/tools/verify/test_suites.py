@@ -76,8 +76,7 @@ def test_every_valid_schema_of_the_vendor_becomes_a_request() -> None:
     assert files
     for file in files:
         schemas = [json.loads(line) for line in file.open() if line.strip()]
-        cases = suites.schema_cases(file)
-        for schema, case in zip(schemas, cases, strict=True):
+        for schema, case in zip(schemas, suites.schema_cases(file), strict=True):
             wrapped = case.body["tools"][0]["function"]["parameters"]
             for value in (None, True, 3, "x", [], ["x"], {}, {"name": "n"}, {"user": {"name": 1}}):
                 assert valid(wrapped, {"value": value}) == valid(schema, value), case.name
