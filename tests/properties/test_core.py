@@ -19,7 +19,7 @@ from tests import vocabularies, walks
 from tests.engine_cases import closed
 from tests.support.machine import agreed
 from tests.support.tools import tool
-from tests.vocabularies import call, legal, row_of, split, write
+from tests.vocabularies import call, feed, legal, row_of, split, write
 from tests.walks import OBJECTS, V, examples, instances, requests, schemas, served, step, walk
 
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
@@ -178,8 +178,7 @@ class GoingBackAndForth(RuleBasedStateMachine):
     @rule(seed=SEEDS, drafted=st.lists(st.integers(0, V.size - 1), max_size=3))
     def draft(self, seed: int, drafted: list[int]) -> None:
         ahead = self.start_anew()
-        for token_id in self.ids:
-            assert ahead.accept(token_id)
+        feed(ahead, self.ids)
         good = []
         random = Random(seed)
         for _ in range(4):

@@ -19,6 +19,7 @@ from enforcer.vocabulary import Vocabulary
 from tests.support.cases import parametrized
 from tests.support.tools import tool
 from tests.tools.cli.answers import Command
+from tests.vocabularies import feed
 
 Run = Callable[..., tuple[int, dict[str, Any], str]]
 
@@ -52,8 +53,7 @@ def test_what_opens_a_call_is_legal_in_every_format(name: str) -> None:
     enforcer = Enforcer(vocabulary, name)
     prompt = opening_of(enforcer)
     matcher = explained(enforcer, enforcer.read_request(TOOLS[1:2], "required"), prompt)
-    for token_id in read_spelled(vocabulary, call_opening(dialect, "place", 0)):
-        assert matcher.accept(token_id)
+    feed(matcher, read_spelled(vocabulary, call_opening(dialect, "place", 0)))
     segment = dialect.states[matcher.state].segment
     assert segment is Segment.ARGUMENTS or dialect.states[matcher.state].then is not None
     assert '"place"' in str(matcher.expected())

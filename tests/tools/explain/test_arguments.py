@@ -8,7 +8,7 @@ from enforcer.tools.explain.turn import why as reason_of
 from tests.explained_turns import ARGUMENTS, TOOLS, told, turn, why
 from tests.support.cases import parametrized
 from tests.support.tools import tool
-from tests.vocabularies import write
+from tests.vocabularies import feed, write
 from tests.walks import V
 
 END = '`}`, the end of the arguments of "get_weather"'
@@ -144,8 +144,7 @@ def test_words_follow_a_turn_that_goes_back() -> None:
 def test_servers_matchers_remember_no_text() -> None:
     served = enforcer.Enforcer(V)
     matcher = served.start(Spec(parse(TOOLS, "auto", True), 0, None), None)
-    for token_id in write(V, ARGUMENTS):
-        assert matcher.accept(token_id)
+    feed(matcher, write(V, ARGUMENTS))
     (option,) = ExplainedPosition(matcher).expected.options
     assert option.what == "more of this text"
     assert not reason_of(ExplainedPosition(matcher), V.find(b"1")).legal

@@ -94,13 +94,11 @@ def test_too_few_ids_left() -> None:
     assert "`a` would leave too few tokens to finish the turn within its budget" in why(
         matcher, "a"
     )
-    for token_id in write(V, SECTION + "<|tool_call_begin|>"):
-        assert matcher.accept(token_id)
+    feed(matcher, write(V, SECTION + "<|tool_call_begin|>"))
     assert told(matcher) == ["the name of a tool: get, written `functions.get:0`"]
     assert "would leave too few tokens" in why(matcher, "functions")
     matcher = least_turn(TOOLS[:1], more=12)
-    for token_id in write(V, ARGUMENTS + '{"city":"'):
-        assert matcher.accept(token_id)
+    feed(matcher, write(V, ARGUMENTS + '{"city":"'))
     while matcher.explain(V.find(b"x")).legal:
         assert matcher.accept(V.find(b"x"))
     assert "`x` would leave too few tokens" in why(matcher, "x")

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +7,7 @@ from enforcer.errors import ConfigurationError
 from enforcer.tools.verify import reference
 from enforcer.tools.verify.reference import ReferenceRun
 from tests.support.cases import parametrized
-
-
-def write(path: Path, *values: Any) -> Path:
-    path.write_text("\n".join(map(json.dumps, values)))
-    return path
+from tests.support.json_lines import write
 
 
 def choices(reason: str) -> dict[str, Any]:
