@@ -8,12 +8,9 @@ from enforcer.errors import (
 from enforcer.schema import Limits, Root, compile_schema
 from tests.schema_judge import accepts, compiled
 from tests.support.cases import each_case
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
-
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 @each_case

@@ -11,7 +11,7 @@ from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.grammar import ALWAYS, NEVER, Formula, ObjectShape, Value, Witness
 from enforcer.schema.limits import Limits
 from tests.schema_judge import agrees
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 _names = st.sampled_from(["a", "b", "ab"])
 _values = st.sampled_from(
@@ -52,9 +52,7 @@ def test_difference(one: Any, other: Any, instances: Any) -> None:
     agrees({"type": "object", **one, "not": other}, instances)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class() -> None:

@@ -21,7 +21,7 @@ from tests.drawn_json import DIALECTS, Dialect
 from tests.schema_judge import accepts, compiled
 from tests.schema_strategies import schemas
 from tests.support.cases import each_case
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import SchemaCase, schema_test
 from tests.walks import examples
 
 BASE = "https://schemas.example.com/"
@@ -64,10 +64,12 @@ def test_what_is_no_json_is_left_to_whoever_compiles_it() -> None:
         assert COMMON.bundle(text) == text
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
+def _check_bundled(case: SchemaCase) -> None:
     provided = Documents(case.documents) if case.documents else COMMON
     replace(case, schema=bundled(case.schema, provided)).check()
+
+
+test_schemas = schema_test(__file__, _check_bundled)
 
 
 def test_only_what_is_needed_is_put_in() -> None:

@@ -8,7 +8,7 @@ from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.reading.json_values import check_json
 from tests.schema_judge import compiled
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 
 def nested(depth: int, key: str = "items") -> dict[str, Any]:
@@ -72,9 +72,7 @@ def test_cycles_of_python_objects() -> None:
             compile_schema(schema)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 @pytest.mark.slow

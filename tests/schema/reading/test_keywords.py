@@ -13,7 +13,7 @@ from enforcer.schema.limits import Limits
 from enforcer.schema.reading.keywords import Keywords
 from tests.schema_reading import parser_of
 from tests.support.cases import each_case
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 
 def keywords(schema: dict[str, Any], limits: Limits | None = None) -> Keywords:
@@ -104,6 +104,4 @@ def test_integers_are_numbers() -> None:
     assert not excluded({"minimum": "3"}, "integer")
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from enforcer.errors import UnsupportedSchema
 from enforcer.schema import compile_schema
 from tests.schema_judge import accepts, agrees, compiled
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 _values = st.sampled_from([{"type": "integer"}, {"type": "string"}, True])
 _names = st.sampled_from(["a", "b", "ab"])
@@ -63,9 +63,7 @@ def test_elements_left_over(schema: Any, left_over: Any, instances: list[Any]) -
     agrees({"type": "array", **schema, "unevaluatedItems": left_over}, instances)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 WITHIN = pytest.mark.parametrize(
