@@ -6,9 +6,10 @@ its own. Must not know: what is tested.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -77,6 +78,27 @@ def _parser_of_its_own() -> Iterator[None]:
     os.environ.pop(names.PARSER_VARIABLE, None)
     if before is not None:
         os.environ[names.PARSER_VARIABLE] = before
+
+
+@pytest.fixture
+def calls_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
+    """Record the calls of a function of an owner: `calls_of(Matcher, "accept")`.
+
+    Returns the list that will have the positional arguments of each.
+    """
+
+    def record(owner: Any, name: str) -> list[Any]:
+        calls: list[Any] = []
+        original = getattr(owner, name)
+
+        def recorded(*arguments: Any, **named: Any) -> Any:
+            calls.append(arguments)
+            return original(*arguments, **named)
+
+        monkeypatch.setattr(owner, name, recorded)
+        return calls
+
+    return record
 
 
 @pytest.fixture(scope="session")

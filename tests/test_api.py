@@ -4,6 +4,7 @@ import gc
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
@@ -14,7 +15,6 @@ import enforcer
 from enforcer import engines, errors
 from enforcer.api import Enforcer
 from enforcer.cache import Cache
-from enforcer.engines import CompiledGrammar
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.schema import Limits
@@ -355,16 +355,9 @@ def test_turns_are_read_back(served: Enforcer) -> None:
 # What it costs
 
 
-def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_called_tool_is_compiled_and_only_once(calls_of: Callable[..., list[Any]]) -> None:
     found = enforcer.Enforcer(V)
-    compiled = []
-    original = found.engine.compile
-
-    def counted(*args: Any, **kwargs: Any) -> CompiledGrammar:
-        compiled.append(args)
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(found.engine, "compile", counted)
+    compiled = calls_of(found.engine, "compile")
     listed = [
         tool(f"tool_{n}", {"type": "object", "properties": {f"p{n}": {"type": "string"}}})
         for n in range(128)
@@ -407,16 +400,9 @@ def test_rows_of_a_grammar_that_is_in_use_and_no_longer_kept_count() -> None:
     assert rows - kept.weight > 40_000
 
 
-def test_only_slow_schemas_are_compiled_before_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_slow_schemas_are_compiled_before_the_turn(calls_of: Callable[..., list[Any]]) -> None:
     found = enforcer.Enforcer(V)
-    compiled = []
-    read = found.engine.read
-
-    def counted(*args: Any, **more: Any) -> Any:
-        compiled.append(1)
-        return read(*args, **more)
-
-    monkeypatch.setattr(found.engine, "read", counted)
+    compiled = calls_of(found.engine, "read")
     long = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(400)]}}}
     wanted = Spec(parse([GET, tool("long", long)], "auto", True), 0)
     for known in (False, True):

@@ -1,5 +1,6 @@
 """Which tokens may come where borders are spelled, and what is kept of that."""
 
+from collections.abc import Callable
 from typing import Any, Never
 
 import pytest
@@ -8,7 +9,6 @@ import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.turn.matcher import Matcher
-from enforcer.turn.position import Position
 from enforcer.turn.reader import TokenReader
 from tests.dialect_cases import CLOSED, TOOLS, at, knowing, opening, served, vocabulary
 from tests.engine_cases import closed
@@ -24,19 +24,12 @@ def test_where_text_leads_to_no_call_a_demanded_one_has_to_begin() -> None:
     assert find(b"{x") not in legal(matcher)
 
 
-def test_a_mask_looks_no_farther_than_tokens_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mask_looks_no_farther_than_tokens_reach(calls_of: Callable[..., list[Any]]) -> None:
     """Each call could be followed by another in the same token, as often as calls are allowed."""
     found = knowing("pythonic", b"a()", b"a(), a", b", a", b", a(), a(")
     many = enforcer.Enforcer(found, "pythonic", options=enforcer.Options(max_calls=5000))
     matcher = many.matcher([tool("a")])
-    started = []
-    begin = matcher._transitions.begin_arguments
-
-    def told(*what: Any) -> Any:
-        started.append(what)
-        return begin(*what)
-
-    monkeypatch.setattr(matcher._transitions, "begin_arguments", told)
+    started = calls_of(matcher._transitions, "begin_arguments")
     for token in (b"[", b"a(), a", b"(", b")", b", a(), a(", b")"):
         token_id = many.vocabulary.find(token)
         assert token_id in legal(matcher)
@@ -299,16 +292,11 @@ def test_what_fails_at_the_start_closes_the_gate(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("name", ["pythonic", "llama3_json"])
-def test_masks_between_texts_are_kept_by_tools(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_masks_between_texts_are_kept_by_tools(
+    name: str, calls_of: Callable[..., list[Any]]
+) -> None:
     fresh = enforcer.Enforcer(vocabulary(name), name)
-    computed: list[object] = []
-    make = TokenReader.made
-
-    def told(reader: TokenReader, now: Position) -> Any:
-        computed.append(now)
-        return make(reader, now)
-
-    monkeypatch.setattr(TokenReader, "made", told)
+    computed = calls_of(TokenReader, "made")
     spec, rows, counts = Spec(parse(TOOLS, "auto", True), 0), [], []
     for _ in range(2):
         computed.clear()

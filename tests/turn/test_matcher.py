@@ -51,15 +51,8 @@ def test_a_call_is_enough_for_a_turn_and_so_is_what_the_prompt_has_said() -> Non
 
 
 @pytest.mark.parametrize("begun", ["", "<think>"])
-def test_text_begun_in_a_prompt_is_fast(begun: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[int] = []
-    accept = Matcher.accept
-
-    def _accept(self: Matcher, token_id: int) -> bool:
-        steps.append(token_id)
-        return accept(self, token_id)
-
-    monkeypatch.setattr(Matcher, "accept", _accept)
+def test_text_begun_in_a_prompt_is_fast(begun: str, calls_of: Callable[..., list[Any]]) -> None:
+    steps = calls_of(Matcher, "accept")
     found = matcher(prompt_ids=write(V, HEADER + begun + "so it is " * 1000))
     assert len(steps) < 200
     once = matcher(prompt_ids=write(V, HEADER + begun + "so"))

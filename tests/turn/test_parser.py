@@ -1,5 +1,6 @@
 """Ids read back into reasoning, content and calls."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -264,16 +265,9 @@ def test_text_is_read_at_once_as_it_is_id_by_id(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["kimi_k2", "hermes"])
-def test_text_takes_a_few_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_takes_a_few_steps(name: str, calls_of: Callable[..., list[Any]]) -> None:
     table = served(name).table
-    steps: list[int] = []
-    step = Parser._step
-
-    def _step(self: Parser, token_id: int, events: list[Event]) -> bool:
-        steps.append(token_id)
-        return step(self, token_id, events)
-
-    monkeypatch.setattr(Parser, "_step", _step)
+    steps = calls_of(Parser, "_step")
     parser = Parser(table, [*opening(name), *write(table.vocabulary, "so it is " * 1000)])
     another = parser.another()
     another.feed(write(table.vocabulary, "and so on " * 1000))
