@@ -222,7 +222,5 @@ def test_schemas_agree_with_a_validator(schema: dict[str, Any], value: Any, seed
 def test_numbers_beyond_doubles_are_kept_distinct_as_well() -> None:
     matcher = compiled(distinct({"type": "number"})).matcher()
     huge = "1234567890123456789012345678901234567890e299"
-    for token_id in V.encode(f"[{huge}, 1e5, -{huge}, 12e5]"):
-        assert token_id in machine.mask(matcher, V)
-        assert matcher.accept(token_id)
+    machine.assert_follows(matcher, V, V.encode(f"[{huge}, 1e5, -{huge}, 12e5]"))
     assert matcher.is_accepting()

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer import kernel
-from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Root, compile_schema
 from enforcer.vocabulary import Vocabulary
@@ -120,12 +119,8 @@ def test_an_unfinished_escape_leads_to_a_character_that_fits() -> None:
 def test_the_source_does_as_the_compiled_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     small = Vocabulary([*vocabulary().texts[:256], b"='", b"': ", b"','", b'="'], {})
     tables = tables_of(compile_schema({}), bound("pythonic"))
-
-    def start() -> kernel.TextMatcher:
-        return MachineGrammar(tables, bound_vocabulary(small, is_python=True)).matcher()
-
     written = b"a='\\x41\"', o={'k': \"it's\", \"l\":['x','y']})"
-    assert all(machine.assert_same_interpreted(monkeypatch, start, small, written))
+    assert all(machine.assert_same_interpreted(monkeypatch, tables, small, written, is_python=True))
 
 
 NAMED = cases.listed("machine/cases/python.toml", "named")
