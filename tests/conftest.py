@@ -84,16 +84,17 @@ def _parser_of_its_own() -> Iterator[None]:
 def calls_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
     """Record the calls of a function of an owner: `calls_of(Matcher, "accept")`.
 
-    Returns the list that will have the positional arguments of each.
+    Returns the list that will have the positional arguments of each. A third argument is called
+    in place of the function.
     """
 
-    def record(owner: Any, name: str) -> list[Any]:
+    def record(owner: Any, name: str, instead: Callable[..., Any] | None = None) -> list[Any]:
         calls: list[Any] = []
-        original = getattr(owner, name)
+        called = instead or getattr(owner, name)
 
         def recorded(*arguments: Any, **named: Any) -> Any:
             calls.append(arguments)
-            return original(*arguments, **named)
+            return called(*arguments, **named)
 
         monkeypatch.setattr(owner, name, recorded)
         return calls

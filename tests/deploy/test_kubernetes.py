@@ -7,10 +7,10 @@ Its arguments are read by vLLM's own parser in `vllm/test_commands.py`, its comm
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from enforcer.checking import pool, worker
@@ -61,22 +61,17 @@ def test_the_names_agree() -> None:
     assert volume["configMap"]["name"] == OBJECTS["ConfigMap"]["metadata"]["name"]
 
 
-def test_the_doctor_asks_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_asks_the_service(calls_of: Callable[..., list[Any]]) -> None:
     (doctor,) = OBJECTS["Job"]["spec"]["template"]["spec"]["containers"]
     assert doctor["image"] == CONTAINER["image"]
     service = OBJECTS["Service"]
     (port,) = service["spec"]["ports"]
-    asked = []
-
-    def ask(options: Any) -> int:
-        asked.append(options)
-        return 0
-
-    monkeypatch.setattr(cli.doctor, "run", ask)
+    asked = calls_of(cli.doctor, "run", lambda _: 0)
     program, *command = doctor["command"]
     assert (program, cli.main([*command, *doctor["args"]])) == ("enforcer", 0)
-    assert asked[0].url == f"http://{service['metadata']['name']}:{port['port']}"
-    assert asked[0].require_all
+    ((options,),) = asked
+    assert options.url == f"http://{service['metadata']['name']}:{port['port']}"
+    assert options.require_all
 
 
 def test_the_monitor_finds_the_pods_and_calls_them_as_the_alerts_do() -> None:

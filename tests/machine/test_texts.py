@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from random import Random
@@ -152,18 +153,12 @@ def test_a_deep_text_grows_and_comes_back() -> None:
     assert text.weight < deep / 10
 
 
-def test_frames_of_a_deep_text_are_moved_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_of_a_deep_text_are_moved_seldom(
+    monkeypatch: pytest.MonkeyPatch, calls_of: Callable[..., list[Any]]
+) -> None:
     monkeypatch.setattr(binding, "kernel", interpreted())
     found = MachineGrammar(tables_of(compile_schema({}, root=Root.ANY), None), bound_vocabulary(V))
-    moves = []
-    names: Any = import_module("enforcer.kernel.names")
-    collect = names.collect
-
-    def counted(text: kernel.TextMatcher) -> None:
-        moves.append(text)
-        collect(text)
-
-    monkeypatch.setattr(names, "collect", counted)
+    moves = calls_of(import_module("enforcer.kernel.names"), "collect")
     text = found.matcher()
     for _ in range(1_000):
         assert text.accept(V.encode("[")[0])

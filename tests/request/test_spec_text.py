@@ -16,6 +16,7 @@ from enforcer.schema import OnUnsupported
 from tests.spec_cases import TOOL
 from tests.spec_cases import settled as settle
 from tests.support.cases import each_case
+from tests.support.nested import nested
 
 
 @pytest.mark.parametrize(
@@ -29,9 +30,7 @@ def test_what_is_no_json_is_refused(value: Any) -> None:
 
 
 def test_what_is_nested_too_deeply_is_named_where_it_stands() -> None:
-    deep: Any = 1
-    for _ in range(100_000):
-        deep = [deep]
+    deep = nested(100_000, lambda inner: [inner], 1)
     tools = [{"function": {"name": "b", "parameters": {"a": deep}}}]
     test_what_is_no_json_is_named_where_it_stands(
         {"tools": tools}, "$.tools[0].function.parameters"

@@ -8,16 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import SchemaLimit, UnsupportedSchema
-from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.grammar import ANYTHING, NEVER, NOTHING, ArrayShape, ObjectShape, Value
 from enforcer.schema.limits import Limits
-from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
-
-
-def arena(targets: dict[Hashable, Any] | None = None, limits: Limits | None = None) -> Algebra:
-    """Give an algebra whose references lead to the formulas of a dictionary."""
-    targets = {} if targets is None else targets
-    return Algebra(limits or Limits(), targets.__getitem__, lambda key: f"$.{key}")
+from tests.formula_cases import ATOMS, WORLDS, arena, build, expressions, fits, holds
 
 
 @given(expressions)

@@ -7,9 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.regex import ANY, inverse, literal, parse
-from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.grammar import ALWAYS, NEVER, Formula, ObjectShape, Value, Witness
-from enforcer.schema.limits import Limits
+from tests.formula_cases import arena
 from tests.schema_judge import agrees
 from tests.support.schema_cases import schema_test
 
@@ -65,10 +64,6 @@ def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class() -> None:
 def requiring(*names: str, **more: Any) -> ObjectShape:
     declared = (("a", ALWAYS), ("b", ALWAYS), ("c", ALWAYS))
     return ObjectShape(names=declared, required=frozenset(names), **more)
-
-
-def arena() -> Algebra:
-    return Algebra(Limits(), lambda _: None, lambda _: "$")
 
 
 def joined(*shapes: ObjectShape) -> list[ObjectShape]:

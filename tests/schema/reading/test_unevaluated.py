@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from enforcer.errors import UnsupportedSchema
 from enforcer.schema import compile_schema
 from tests.schema_judge import accepts, agrees, compiled
+from tests.support.nested import nested
 from tests.support.schema_cases import schema_test
 
 _values = st.sampled_from([{"type": "integer"}, {"type": "string"}, True])
@@ -82,9 +83,7 @@ WITHIN = pytest.mark.parametrize(
 
 def closed(wrap: Callable[[Any], dict[str, Any]], times: int) -> dict[str, Any]:
     """Give an object whose one property is declared so deep within others."""
-    schema: dict[str, Any] = {"properties": {"a": {}}}
-    for _ in range(times):
-        schema = wrap(schema)
+    schema = nested(times, wrap, {"properties": {"a": {}}})
     return {"type": "object", **schema, "unevaluatedProperties": False}
 
 

@@ -17,6 +17,7 @@ from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
 from enforcer.vocabulary import Vocabulary
 from tests.support.cases import parametrized
+from tests.support.nested import nested
 from tests.support.tools import tool
 from tests.tools.cli.answers import Command
 from tests.vocabularies import feed
@@ -125,9 +126,7 @@ def test_a_tool_that_cannot_be_enforced_is_told_first(tmp_path: Path, command: C
 
 
 def test_a_tool_that_is_nested_too_deeply_does_not_keep_the_others(explain: Run) -> None:
-    schema: dict[str, Any] = {}
-    for _ in range(700):
-        schema = {"items": schema}
+    schema = nested(700, lambda inner: {"items": inner}, {})
     deep = {"name": "deep", "inputSchema": {"type": "object", "properties": {"a": schema}}}
     status, found, _ = explain([deep, TOOLS[1]], "--call", "place", "--text", '{"n": 1}')
     assert status == 1
