@@ -518,7 +518,8 @@ def test_workers_start_where_the_vocabulary_lacks_the_dialects_markers(dialect: 
 @pytest.mark.parametrize("engine", ["outlines-core", "xgrammar"])
 def test_every_engine_has_workers(engine: str) -> None:
     closed = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
-    assert Pool(engine, BYTES).check(check({**closed, "additionalProperties": False})).error is None
+    asked = check({**closed, "additionalProperties": False})
+    assert Pool(engine, BYTES).check(asked).error is None
 
 
 def test_handles_that_run_out_end_no_thread(lone: Pool, monkeypatch: pytest.MonkeyPatch) -> None:

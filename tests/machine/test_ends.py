@@ -60,7 +60,8 @@ def test_from_wherever_a_text_goes_its_end_is_valid(name: str, seed: int) -> Non
     data = b""
     for _ in range(24):
         count = len(text.token_ids())
-        jsonschema.Draft202012Validator(SCHEMAS[name]).validate(json.loads(data + end_of(text)))
+        whole = json.loads(data + end_of(text))
+        jsonschema.Draft202012Validator(SCHEMAS[name]).validate(whole)
         text.rollback(len(text.token_ids()) - count)
         ids = sorted(mask(text, V))
         if not ids:

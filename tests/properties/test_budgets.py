@@ -106,7 +106,8 @@ def test_a_turn_that_fits_is_left_as_it_is(name: str, schema: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_least_budget_is_enough_whichever_tool_is_shortest(name: str) -> None:
-    tools = [tool("a", of(s={"type": "string", "minLength": 40})), tool("get", {"type": "object"})]
+    long = of(s={"type": "string", "minLength": 40})
+    tools = [tool("a", long), tool("get", {"type": "object"})]
 
     def begun(budget: int) -> Matcher:
         return served(name).matcher(tools, "required", prompt_ids=opening(name), budget=budget)

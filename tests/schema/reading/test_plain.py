@@ -17,6 +17,7 @@ from tests import vocabularies
 from tests.shared_data import shared
 from tests.support.cases import each_case
 from tests.support.nested import nested
+from tests.support.tools import tool
 
 
 def _is_plain(schema: dict[str, Any]) -> bool:
@@ -260,8 +261,8 @@ def test_what_is_large_or_deep_needs_one_too() -> None:
 @pytest.mark.parametrize("name", ENGINES)
 def test_only_engines_that_hold_every_plain_schema_skip_the_check(name: str) -> None:
     pytest.importorskip(name.replace("-", "_"))
-    parameters = {"type": "object", "properties": {f"n{i}": {"type": "boolean"} for i in range(40)}}
-    tools = [{"type": "function", "function": {"name": "a", "parameters": parameters}}]
+    many = {f"n{i}": {"type": "boolean"} for i in range(40)}
+    tools = [tool("a", {"type": "object", "properties": many})]
     e = Enforcer(vocabularies.small(), engine=name)
     if name == MACHINE:
         e.matcher(tools)

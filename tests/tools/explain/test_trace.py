@@ -29,7 +29,8 @@ def test_a_turn_that_is_not_ends_where_it_is_not() -> None:
 
 def test_what_the_mask_took_away() -> None:
     k, c, f = (V.find(letter) for letter in (b"k", b"c", b"f"))
-    (step,) = followed(ARGUMENTS + '{"unit":"', Given(c, ((k, -0.1), (c, -2.5), (f, -3.0)))).changed
+    found = followed(ARGUMENTS + '{"unit":"', Given(c, ((k, -0.1), (c, -2.5), (f, -3.0))))
+    (step,) = found.changed
     assert [rival.token for rival, _ in step.taken_away] == ["k"]
     assert [rival.legal for rival, _ in step.top] == [False, True, True]
     assert "does not fit" in step.top[0][0].reason
