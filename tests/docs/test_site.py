@@ -78,7 +78,7 @@ def test_the_list_of_decisions_has_each_once() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_no_link_leads_nowhere(page: Path) -> None:
     text = _FENCE.sub("", page.read_text())
-        links = [link for link in _LINK.findall(text) if "://" not in link]
+    links = [link for link in _LINK.findall(text) if "://" not in link]
     assert not [link for link in links if _wrong(page, link)]
 
 
