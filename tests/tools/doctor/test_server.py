@@ -79,16 +79,26 @@ def test_an_enforced_server() -> None:
     assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 9
 
 
+REQUIRED_OR_NOT = pytest.mark.parametrize(("require_all", "status"), [(False, NOTE), (True, BAD)])
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize(("require_all", "status"), [(False, NOTE), (True, BAD)])
-def test_what_the_metrics_tell_is_believed(require_all: bool, status: CheckStatus) -> None:
+@REQUIRED_OR_NOT
+def test_the_metrics_tell_of_a_server_whose_own_constraints_keep_it_from_being_asked(
+    require_all: bool, status: CheckStatus
+) -> None:
     """vLLM's own tag and ours cannot stand in one request; both refuse a name declared twice."""
     told = 'enforcer_api_servers{enforces="on_request"} 1.0\n'
     checks = checked(answers({}), told, require_all=require_all)
     assert checks[1].status is status
     assert "only those that ask for it" in checks[1].found
-    # In shadow mode, probes would count as requests that enforcement changes: none is sent.
-    checks = checked(answers({}), told.replace("on_request", "nothing"), require_all=require_all)
+
+
+@REQUIRED_OR_NOT
+def test_a_server_in_shadow_mode_is_not_probed(require_all: bool, status: CheckStatus) -> None:
+    """It would count the probes as requests that enforcement changes."""
+    told = 'enforcer_api_servers{enforces="nothing"} 1.0\n'
+    checks = checked(answers({}), told, require_all=require_all)
     assert [check.status for check in checks] == [OK, status]
     assert "shadow mode" in checks[1].found
 
