@@ -120,7 +120,7 @@ def assert_same_interpreted(
     tables: CompiledTables,
     vocabulary: Vocabulary,
     ids: Iterable[int],
-    **kind: bool,
+    **kind: Any,
 ) -> list[bool]:
     """Assert that the kernel's sources do as the compiled one; return which ids are accepted.
 
