@@ -29,8 +29,7 @@ _UNBOUNDED = Limits(
 
 def check(schema: object, limits: Limits | None = None) -> SchemaCheck:
     """Ask for a schema of arguments."""
-    source = json.dumps(schema)
-    wanted = ResponseFormat(FormatKind.JSON_SCHEMA, source, Root.OBJECT)
+    wanted = ResponseFormat(FormatKind.JSON_SCHEMA, json.dumps(schema), Root.OBJECT)
     return SchemaCheck(wanted, Options(limits=limits or Limits()))
 
 

@@ -6,9 +6,10 @@ its own. Must not know: what is tested.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import copy_context
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -77,6 +78,28 @@ def _parser_of_its_own() -> Iterator[None]:
     os.environ.pop(names.PARSER_VARIABLE, None)
     if before is not None:
         os.environ[names.PARSER_VARIABLE] = before
+
+
+@pytest.fixture
+def calls_of(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[Any]]:
+    """Record the calls of a function of an owner: `calls_of(Matcher, "accept")`.
+
+    Returns the list that will have the positional arguments of each. A third argument is called
+    in place of the function.
+    """
+
+    def record(owner: Any, name: str, instead: Callable[..., Any] | None = None) -> list[Any]:
+        calls: list[Any] = []
+        called = instead or getattr(owner, name)
+
+        def recorded(*arguments: Any, **named: Any) -> Any:
+            calls.append(arguments)
+            return called(*arguments, **named)
+
+        monkeypatch.setattr(owner, name, recorded)
+        return calls
+
+    return record
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from enforcer.tools.explain import ExplainedMatcher, explained
 from enforcer.tools.explain.trace import Given, Trace, follow
 from tests.support.cases import load
 from tests.support.tools import tool
-from tests.vocabularies import write
+from tests.vocabularies import feed, write
 from tests.walks import V
 
 WEATHER = json.loads(load("cases/explained.toml")["weather"])
@@ -42,8 +42,7 @@ def turn(
 ) -> ExplainedMatcher:
     """Start a turn and write a text in which markers are spelled."""
     found = start(enforcer.Enforcer(V), tools, choice, **options)
-    for token_id in write(V, text):
-        assert found.accept(token_id)
+    feed(found, write(V, text))
     return found
 
 

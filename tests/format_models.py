@@ -49,8 +49,7 @@ def kimi_k3_pairs() -> BytePairs:
 
 def kimi_k3(folder: Path) -> None:
     """Write a model with Kimi K3's vocabulary, whose chats its own tokenizer class renders."""
-    tokens = byte_pairs.fast_tokenizer(kimi_k3_pairs())
-    random_model.write(folder, tokens, end="<|end_of_msg|>")
+    random_model.write(folder, byte_pairs.fast_tokenizer(kimi_k3_pairs()), end="<|end_of_msg|>")
     code = Path(kimi_k3_tokenizer.__file__)
     shutil.copy(code, folder / code.name)
     _rewrite(

@@ -4,6 +4,7 @@ Owns: drawing expressions, building them in an arena, and what they mean. Must n
 algebra works anything out.
 """
 
+from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +13,9 @@ from hypothesis import strategies as st
 from enforcer.numbers.sets import INTEGERS, REALS, NumberSet, contains, single
 from enforcer.regex import ANY, fullmatch, inverse, literal, parse
 from enforcer.schema.algebra.formulas import Formulas
+from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.grammar import ANYTHING, Formula, Value
+from enforcer.schema.limits import Limits
 
 WORLDS = (None, True, False, Fraction(0), Fraction(1), Fraction(5, 2), Fraction(-7), "", "a", "ab")
 ATOMS = (
@@ -38,6 +41,12 @@ expressions = st.recursive(
     ),
     max_leaves=8,
 )
+
+
+def arena(targets: dict[Hashable, Any] | None = None, limits: Limits | None = None) -> Algebra:
+    """Give an algebra whose references lead to the formulas of a dictionary."""
+    targets = {} if targets is None else targets
+    return Algebra(limits or Limits(), targets.__getitem__, lambda key: f"$.{key}")
 
 
 def build(arena: Formulas, expression: Any) -> Formula:

@@ -2,7 +2,7 @@
 
 Owns: the formats' own tables as far as arguments go, and how vLLM 0.32 reads them, copied from its
 parsers (`kimi_k3_tool_parser`, `qwen3`, `minimax_m2`, `glm47_moe`, `tool_parsers/utils`), so that
-no test leans on the code that it tests. Must not know: grammars, masks.
+no test leans on the code that it tests. Also compiling a schema for a layout, and walking masks.
 """
 
 import ast
@@ -14,15 +14,16 @@ from functools import cache
 from random import Random
 from typing import Any
 
-import numpy as np
 from hypothesis import strategies as st
 
 from enforcer import engines
 from enforcer.layouts import BoundLayout, Layout
 from enforcer.layouts.pattern import ID, symbols
+from enforcer.schema import Root, compile_schema
 from enforcer.vocabulary import Vocabulary
 from tests.support.cases import load
-from tests.vocabularies import bits, split
+from tests.support.machine import mask
+from tests.vocabularies import split
 
 K3_MARKERS = ("<|open|>", "<|close|>", "<|sep|>")
 GLM_MARKERS = ("<arg_key>", "</arg_key>", "<arg_value>", "</arg_value>")
@@ -126,9 +127,25 @@ def step(allowed: list[int], random: Random, hurry: float) -> int:
 
 def legal(matcher: Any) -> set[int]:
     """Give the ids that a mask of arguments permits."""
-    row = np.full(vocabulary().words, -1, dtype=np.int32)
-    matcher.fill(row)
-    return bits(row)
+    return mask(matcher, vocabulary())
+
+
+@cache
+def _compiled(name: str, schema: str) -> engines.CompiledGrammar:
+    grammar, layout = compile_schema(json.loads(schema), root=Root.OBJECT), bound(name)
+    return engine().compile(grammar, layout)
+
+
+def compiled(name: str, schema: dict[str, Any]) -> engines.CompiledGrammar:
+    """Compile a schema for a format."""
+    return _compiled(name, json.dumps(schema))
+
+
+def taken(name: str, schema: dict[str, Any], value: dict[str, Any], seed: int = 0) -> bool:
+    """Tell whether a text of the value, cut into ids at random, is legal to its end."""
+    matcher = compiled(name, schema).matcher()
+    ids = cut(written_symbols(name, value, seed), Random(seed))
+    return all(map(matcher.accept, ids)) and matcher.is_accepting()
 
 
 # Writing

@@ -1,10 +1,14 @@
-"""Draws patterns that ECMA-262 and Python's `re` share, texts near them, and languages."""
+"""Draws patterns that ECMA-262 and Python's `re` share, texts near them, and languages.
+
+And what an automaton accepts of a text.
+"""
 
 from typing import Any
 
 from hypothesis import strategies as st
 
 from enforcer.regex import ANY, both, either, inverse, length, literal, parse
+from enforcer.regex.syntax import Explored
 
 # Both readings agree on each of these; the second set adds characters on which they differ.
 PLAIN = "abAB01_- .,\t\x1b\x7f€😀"
@@ -79,3 +83,12 @@ languages = st.recursive(
     ),
     max_leaves=5,
 )
+
+
+def accepted(found: Explored, text: str) -> int:
+    """Return a bit for each language of an automaton that has a text."""
+    state = 0
+    for char in text:
+        atom = next(i for i, each in enumerate(found.atoms) if char in each)
+        state = found.rows[state][atom] if state >= 0 else -1
+    return 0 if state < 0 else found.accepts[state]

@@ -26,10 +26,9 @@ class Selector:
 
 def selectors(expression: str) -> list[Selector]:
     """Give every metric that an expression reads."""
-    rest = _GROUPING.sub(" ", expression)
     return [
         Selector(name, tuple(_MATCHER.findall(braces)))
-        for name, braces in _SELECTOR.findall(rest)
+        for name, braces in _SELECTOR.findall(_GROUPING.sub(" ", expression))
         if name not in _WORDS
     ]
 

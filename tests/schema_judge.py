@@ -13,7 +13,6 @@ from random import Random
 from typing import Any
 
 import jsonschema
-import numpy as np
 from hypothesis import assume
 from jsonschema import validators
 
@@ -22,7 +21,8 @@ from enforcer.engines import ArgumentEngine, ArgumentMatcher, CompiledGrammar
 from enforcer.errors import SchemaLimit, UnsatisfiableSchema, UnsupportedSchema
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
-from tests.vocabularies import bits, small, split
+from tests.support.machine import agreed, mask
+from tests.vocabularies import small, split
 
 V = small()
 # What ends a string, an array or an object, and digits, which end nothing but never loop.
@@ -68,8 +68,7 @@ def is_valid(schema: Any, value: Any, *, formats: bool = True, digits: bool = Fa
     named = schema if isinstance(schema, dict) and "$schema" in schema else True
     base = validators.validator_for(named, jsonschema.Draft202012Validator)
     checker = FORMATS if formats else None
-    exactly = _exactly(base, digits=digits)
-    return bool(exactly(schema, format_checker=checker).is_valid(value))
+    return bool(_exactly(base, digits=digits)(schema, format_checker=checker).is_valid(value))
 
 
 def accepts(grammar: CompiledGrammar, text: str | bytes, random: Random | None = None) -> bool:
@@ -104,13 +103,11 @@ def walk(grammar: CompiledGrammar, random: Random, most: int = 120) -> bytes | N
     mask is refused.
     """
     matcher = grammar.matcher()
-    row = np.zeros(V.words, dtype=np.int32)
     ids: list[int] = []
     while len(ids) < 4 * most:
         if matcher.is_accepting() and random.random() < 0.2 + len(ids) / most:
             return V.decode(ids)
-        matcher.fill(row)
-        legal = sorted(bits(row))
+        legal = sorted(mask(matcher, V))
         if not legal and matcher.is_accepting():
             return V.decode(ids)
         assert legal, f"a dead end after {V.decode(ids)!r}"
@@ -138,18 +135,9 @@ def agree_along_a_walk(
         wanted: tells of the bytes of an id whether it is one to be preferred.
 
     """
-    row, again = (np.zeros(vocabulary.words, np.int32) for _ in range(2))
     for _ in range(random.randint(1, 30)):
-        matcher.fill(row)
-        legal = bits(row)
-        taken = set()
-        for token_id in range(vocabulary.size):
-            if matcher.accept(token_id):
-                taken.add(token_id)
-                matcher.rollback(1)
-        assert taken == legal
-        matcher.fill(again)
-        assert bits(again) == legal
+        legal = agreed(matcher, vocabulary)
+        assert mask(matcher, vocabulary) == legal
         assert legal or matcher.is_accepting(), "a dead end"
         if not legal:
             break

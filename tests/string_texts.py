@@ -36,8 +36,7 @@ def spellings(char: str) -> list[str]:
         units = [0xD800 + ((code - _ASTRAL) >> 10), 0xDC00 + (code & 0x3FF)]
     forms = ("{:04x}", "{:04X}")
     found.extend("".join("\\u" + form.format(unit) for unit in units) for form in forms)
-    mixed = "".join("\\u" + _alternate(f"{unit:04x}") for unit in units)
-    return [*found, mixed]
+    return [*found, "".join("\\u" + _alternate(f"{unit:04x}") for unit in units)]
 
 
 def _alternate(digits: str) -> str:

@@ -4,6 +4,7 @@ import gc
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from importlib.metadata import version
 from typing import Any
 
@@ -14,7 +15,6 @@ import enforcer
 from enforcer import engines, errors
 from enforcer.api import Enforcer
 from enforcer.cache import Cache
-from enforcer.engines import CompiledGrammar
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.schema import Limits
@@ -73,8 +73,7 @@ def test_what_is_warm_builds_no_table_for_a_grammar() -> None:
     numbers = {"type": "array", "items": {"type": "integer"}, "uniqueItems": True}
     tools = [tool(f"t{i}", {"properties": {"a": x}}) for i, x in enumerate((text, words, numbers))]
     for each in tools:
-        name = each["function"]["name"]
-        assert accepts(fresh, section(call(name, 0, "{}")), [each])
+        assert accepts(fresh, section(call(each["function"]["name"], 0, "{}")), [each])
     assert set(vars(fresh.engine)) == built
 
 
@@ -240,8 +239,7 @@ def test_no_tool_token_without_tools_or_with_none_whatever_the_history_has(
             "messages": messages,
             "prompt_ids": prompt + write(V, tail),
         }
-        found = served.matcher(*args, **fields)
-        assert legal(found).isdisjoint(MARKERS)
+        assert legal(served.matcher(*args, **fields)).isdisjoint(MARKERS)
 
 
 @pytest.mark.parametrize("choice", ["auto", None])
@@ -256,8 +254,7 @@ def test_auto_and_null_let_the_model_choose(served: Enforcer, choice: str | None
 @pytest.mark.parametrize("choice", ["auto", "none", None])
 def test_an_empty_turn_may_end_only_where_allowed(served: Enforcer, choice: str | None) -> None:
     assert not STOP & legal(served.matcher([GET], choice))
-    options = enforcer.Options(allow_empty_turns=True)
-    allowing = enforcer.Enforcer(V, options=options)
+    allowing = enforcer.Enforcer(V, options=enforcer.Options(allow_empty_turns=True))
     assert legal(allowing.matcher([GET], choice)) >= STOP
 
 
@@ -358,22 +355,14 @@ def test_turns_are_read_back(served: Enforcer) -> None:
 # What it costs
 
 
-def test_only_the_called_tool_is_compiled_and_only_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_the_called_tool_is_compiled_and_only_once(calls_of: Callable[..., list[Any]]) -> None:
     found = enforcer.Enforcer(V)
-    compiled = []
-    original = found.engine.compile
-
-    def counted(*args: Any, **kwargs: Any) -> CompiledGrammar:
-        compiled.append(args)
-        return original(*args, **kwargs)
-
-    monkeypatch.setattr(found.engine, "compile", counted)
+    compiled = calls_of(found.engine, "compile")
     listed = [
         tool(f"tool_{n}", {"type": "object", "properties": {f"p{n}": {"type": "string"}}})
         for n in range(128)
     ]
-    matcher = found.matcher(listed)
-    legal(matcher)
+    legal(found.matcher(listed))
     assert compiled == []
     text = section(call("tool_77", 0, '{"p77": "x"}'))
     for _ in range(3):
@@ -411,16 +400,9 @@ def test_rows_of_a_grammar_that_is_in_use_and_no_longer_kept_count() -> None:
     assert rows - kept.weight > 40_000
 
 
-def test_only_slow_schemas_are_compiled_before_the_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_slow_schemas_are_compiled_before_the_turn(calls_of: Callable[..., list[Any]]) -> None:
     found = enforcer.Enforcer(V)
-    compiled = []
-    read = found.engine.read
-
-    def counted(*args: Any, **more: Any) -> Any:
-        compiled.append(1)
-        return read(*args, **more)
-
-    monkeypatch.setattr(found.engine, "read", counted)
+    compiled = calls_of(found.engine, "read")
     long = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(400)]}}}
     wanted = Spec(parse([GET, tool("long", long)], "auto", True), 0)
     for known in (False, True):
@@ -432,8 +414,7 @@ def test_only_slow_schemas_are_compiled_before_the_turn(monkeypatch: pytest.Monk
             next(steps)
         assert len(compiled) == 1
         assert set(end.value.value.arguments) == {"long"}
-    alone = Spec(parse([GET], "required", True), 0)
-    assert len(list(found.prepare(alone))) == 1
+    assert len(list(found.prepare(Spec(parse([GET], "required", True), 0)))) == 1
 
 
 def test_a_schema_is_compiled_ahead_once_the_header_leaves_one_tool() -> None:
@@ -446,8 +427,7 @@ def test_a_schema_is_compiled_ahead_once_the_header_leaves_one_tool() -> None:
     for token_id in header:
         matcher.accept(token_id)
     assert not ahead
-    for token_id in write(V, rest):
-        assert matcher.accept(token_id)
+    feed(matcher, write(V, rest))
     assert len(ahead) == 1
     before = found.cache.misses
     ahead[0]()

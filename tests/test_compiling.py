@@ -122,8 +122,7 @@ def test_white_space_of_a_text_is_bounded_or_none(schema: object, compact: bool)
 
 
 def test_a_text_is_closed_where_arguments_are_not() -> None:
-    schema = json.loads(PLAIN)
-    wanted = parse({"type": "json_schema", "json_schema": {"schema": schema}})
+    wanted = parse({"type": "json_schema", "json_schema": {"schema": json.loads(PLAIN)}})
     assert wanted is not None
     grammars, closed, other = made(), Options(closed_text=True), small().encode('{"b":1}')
     assert all(map(grammars.compiled(wanted, OPTIONS).matcher().accept, other))
@@ -139,8 +138,7 @@ def test_what_is_quick() -> None:
     # Limits may be tighter than what plain schemas stay within.
     assert not grammars.is_quick(PLAIN, Options(limits=Limits(properties=9)))
     # A format may have no way to write a name.
-    pairs = made(dialect="qwen3_coder", known=vocabulary("qwen3_coder"))
-    assert not pairs.is_quick(PLAIN, OPTIONS)
+    assert not made(dialect="qwen3_coder", known=vocabulary("qwen3_coder")).is_quick(PLAIN, OPTIONS)
 
 
 def test_what_is_refused_is_isolated_where_that_is_asked_for() -> None:

@@ -31,7 +31,6 @@ def test_none_is_left_out() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SAYS.keys() - WITH_VLLM))
 def test_it_runs(name: str) -> None:
-    script = [sys.executable, str(FOLDER / f"{name}.py")]
-    done = processes.run(*script)
+    done = processes.run(*[sys.executable, str(FOLDER / f"{name}.py")])
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(SAYS[name], done.stdout), done.stdout

@@ -102,8 +102,7 @@ def check(served: Enforcer, request: dict[str, Any], prompt: list[int], ids: lis
     tools = {tool["function"]["name"] for tool in request["tools"] or ()}
     turn = served.parse(ids, prompt)
     assert turn.stray is None
-    first = 2 if "messages" in request else 0
-    for index, call in enumerate(turn.calls, first):
+    for index, call in enumerate(turn.calls, 2 if "messages" in request else 0):
         assert call.name in tools
         assert call.index == index
         jsonschema.validate(json.loads(call.arguments), SCHEMAS[call.name])
@@ -161,8 +160,7 @@ def test_rows_that_have_ended_go_on_with_padding(served: Enforcer) -> None:
     for token_id in [*V.encode("Hi"), STOP, PAD, PAD]:
         processor(torch.tensor([ids]), scores(1))
         ids.append(token_id)
-    masked = processor(torch.tensor([ids]), scores(1))
-    assert torch.isfinite(masked)[0, STOP]
+    assert torch.isfinite(processor(torch.tensor([ids]), scores(1)))[0, STOP]
 
 
 def test_padding_behind_a_turn_is_no_part_of_it(served: Enforcer) -> None:

@@ -103,8 +103,7 @@ def test_sampled_turns_are_legal() -> None:
     torch.manual_seed(1)
     for body in bodies(10, seed=4):
         ids, _ = tiny().turn(body, is_ours=True, do_sample=True, temperature=2.0, top_k=0)
-        found = judge.failures(body, tiny().tokenizer.decode(ids))
-        assert found <= {judge.Failure.UNFINISHED}
+        assert judge.failures(body, tiny().tokenizer.decode(ids)) <= {judge.Failure.UNFINISHED}
 
 
 def test_masks_behind_rejected_draft_tokens_are_those_of_the_text_alone() -> None:

@@ -49,10 +49,6 @@ def served(name: str, dialect: str = "kimi_k2") -> enforcer.Enforcer:
     return enforcer.Enforcer(vocabulary(name, dialect), dialect, options=options)
 
 
-def _tool(schema: Any, name: str = "f") -> dict[str, Any]:
-    return tool(name, schema)
-
-
 def _drawn(matcher: Matcher, random: Random, most: int | None = None) -> list[int]:
     """Draw ids from the masks, to the end of the turn or so many."""
     ids: list[int] = []
@@ -68,7 +64,7 @@ def _walk(
     e: enforcer.Enforcer, schema: Any, random: Random, budget: int | None = None
 ) -> dict[str, Any]:
     """Draw a whole turn from the masks; return the arguments of its call."""
-    matcher = e.matcher([_tool(schema)], "required", budget=budget)
+    matcher = e.matcher([tool("f", schema)], "required", budget=budget)
     ids: list[int] = []
     ends = [i for i in range(e.vocabulary.size) if e.vocabulary.token_bytes(i) in (b'"', b"}")]
     while not matcher.is_finished:
@@ -119,7 +115,7 @@ def test_unwritable_text_is_finished_in_budget_by_escapes(name: str, more: int, 
     }
     schema = closed(properties, word, "s", "t")
     with pytest.raises(enforcer.BudgetTooSmall) as caught:
-        e.matcher([_tool(schema)], "required", budget=1)
+        e.matcher([tool("f", schema)], "required", budget=1)
     (needed,) = re.findall(r"takes (\d+) tokens", str(caught.value))
     found = _walk(e, schema, Random(seed), int(needed) + more)
     assert len(found["s"]) == 3
@@ -154,7 +150,7 @@ def test_what_can_be_written_is_legal_and_what_cannot_has_an_escape(name: str) -
             if not e.vocabulary.can_write(text):
                 assert not text.isascii()
                 continue
-            matcher = e.matcher([_tool(schema)], "required")
+            matcher = e.matcher([tool("f", schema)], "required")
             opening = "<|tool_calls_section_begin|>", "<|tool_call_begin|>"
             ids = [e.vocabulary.control(each) for each in opening]
             ids += e.vocabulary.encode("functions.f:0")
@@ -186,8 +182,7 @@ def test_the_spans_of_what_can_be_written(name: str, character: str) -> None:
 
 
 def test_a_lead_byte_that_only_larger_tokens_have() -> None:
-    tokens = [x for x in _BYTES if x != b"\xf1"] + [b"a\xf1\x80"]
-    found = Vocabulary(tokens, {})
+    found = Vocabulary([x for x in _BYTES if x != b"\xf1"] + [b"a\xf1\x80"], {})
     assert not found.is_complete
     assert not found.can_write("\U00040000")
 
@@ -226,11 +221,10 @@ def test_no_dead_ends(name: str, dialect: str, words: list[str], pattern: str, s
     e, random = served(name, dialect), Random(seed)
     if not any(map(e.vocabulary.can_write, words)):
         with pytest.raises(UnsupportedSchema, match="tokenizer cannot write any value") as caught:
-            e.matcher([_tool(schema)], "required")
+            e.matcher([tool("f", schema)], "required")
         assert caught.value.path == "$.tools[0].function.parameters.properties.w"
         return
-    matcher = e.matcher([_tool(schema)], "required")
-    _drawn(matcher, random, most=150)
+    _drawn(e.matcher([tool("f", schema)], "required"), random, most=150)
 
 
 @pytest.mark.parametrize("name", WITHOUT)
@@ -238,7 +232,7 @@ def test_what_can_be_written_is_legal_without_escapes(name: str) -> None:
     e = served(name, "qwen3_coder")
     schema = {"type": "object", "properties": {"w": {"enum": _WORDS}}, "required": ["w"]}
     for word in _WORDS:
-        matcher = e.matcher([_tool(schema)], "required")
+        matcher = e.matcher([tool("f", schema)], "required")
         assert matcher.accept(e.vocabulary.control("<tool_call>"))
         text = "\n<function=f>\n<parameter=w>\n{}\n</parameter>\n</function>\n".format
         if e.vocabulary.can_write(word):
@@ -250,13 +244,13 @@ def test_what_can_be_written_is_legal_without_escapes(name: str) -> None:
 def test_names_of_arguments_that_cannot_be_written_without_escapes(dialect: str) -> None:
     schema = {"type": "object", "properties": {"b": {}, "a\U00040000": {"type": "string"}}}
     with pytest.raises(UnsupportedSchema, match="the model's tokenizer cannot write an argument"):
-        served("two lead bytes", dialect).matcher([_tool(schema)])
+        served("two lead bytes", dialect).matcher([tool("f", schema)])
 
 
 def test_names_of_tools_and_choices_that_cannot_be_written() -> None:
     e = served("ASCII alone")
     with pytest.raises(InvalidTools, match="no token ids for 'é'") as caught:
-        e.matcher([_tool({}), _tool({}, "é")])
+        e.matcher([tool("f"), tool("é")])
     assert caught.value.path == "$.tools[1].function.name"
     for choices, left in ((["aé", "ab"], "ab"), (["é", ""], "")):
         matcher = e.matcher(None, response_format={"type": "choice", "choice": choices})

@@ -111,8 +111,7 @@ def test_wheel_has_the_dialects_the_types_and_the_licence(wheel: Path) -> None:
 @pytest.mark.slow
 def test_wheel_has_every_module_and_nothing_else(wheel: Path) -> None:
     packed = {name for name in zipfile.ZipFile(wheel).namelist() if name.endswith(".py")}
-    written = {str(path.relative_to(ROOT)) for path in (ROOT / "enforcer").rglob("*.py")}
-    assert packed == written
+    assert packed == {str(path.relative_to(ROOT)) for path in (ROOT / "enforcer").rglob("*.py")}
 
 
 @pytest.mark.slow
@@ -276,8 +275,7 @@ def test_the_release_writes_links_to_its_own_repository(checkout: Path) -> None:
         "GITHUB_REPOSITORY": "us/it",
         "GITHUB_REF_NAME": "v1.0.0",
     }
-    name = "Project links, to the repository that this runs in"
-    done = _step("build", name, checkout, **given)
+    done = _step("build", "Project links, to the repository that this runs in", checkout, **given)
     assert done.returncode == 0, done.stderr
     written = tomllib.loads((checkout / "pyproject.toml").read_text())
     assert written["project"]["urls"]["Changelog"].endswith("us/it/blob/v1.0.0/CHANGELOG.md")
@@ -349,5 +347,4 @@ def test_the_version_stands_in_one_place() -> None:
     assert ("\n## Unreleased\n" in changelog) is bool(dev)
     if dev:
         assert _numbers(coming) > _numbers(released[0])
-    packed = [path for path in (ROOT / "enforcer").rglob("*.py") if version in path.read_text()]
-    assert not packed
+    assert not [path for path in (ROOT / "enforcer").rglob("*.py") if version in path.read_text()]

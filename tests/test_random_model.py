@@ -121,8 +121,7 @@ def test_a_folder_loads_in_transformers_and_generates(tmp_path: Path, tokens: To
     prompt = tokenizer.apply_chat_template(
         [{"role": "user", "content": "hello"}], add_generation_prompt=True, return_tensors="pt"
     )
-    end = tokens.token_to_id("<|im_end|>")
-    assert model.generation_config.eos_token_id == end
+    assert model.generation_config.eos_token_id == tokens.token_to_id("<|im_end|>")
     assert model.config.vocab_size == tokens.get_vocab_size() == len(tokenizer)
     made = model.generate(**prompt, max_new_tokens=4, do_sample=False)
     assert made.shape[1] > prompt["input_ids"].shape[1]

@@ -64,8 +64,7 @@ def test_each_reply_is_counted_in_its_columns() -> None:
         reply(finish="length"),
         ChatReply(400, "refused"),
     ]
-    counts = counting.count(small(), [READ] * len(stock), stock, stock)
-    assert counts == counting.Counts(
+    assert counting.count(small(), [READ] * len(stock), stock, stock) == counting.Counts(
         requests=7,
         calls=4,
         undeclared=1,

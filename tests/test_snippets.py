@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,14 +66,10 @@ def _command_lines() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("words", list(_command_lines()))
-def test_commands_of_the_pages_are_taken(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = []
-
-    def take(options: object) -> int:
-        taken.append(options)
-        return 0
-
-    for module in (cli.check, cli.doctor, cli.explain, cli.verify):
-        monkeypatch.setattr(module, "run", take)
+def test_commands_of_the_pages_are_taken(
+    words: list[str], calls_of: Callable[..., list[Any]]
+) -> None:
+    modules = (cli.check, cli.doctor, cli.explain, cli.verify)
+    taken = [calls_of(module, "run", lambda _: 0) for module in modules]
     assert cli.main(words) == 0
-    assert taken
+    assert any(taken)

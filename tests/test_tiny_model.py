@@ -190,8 +190,7 @@ def test_scenes_are_what_their_kind_says(seed: int, kind: Kind) -> None:
         for message in drawn.messages
         for call in message.get("tool_calls", ())
     }
-    last = drawn.messages[-1]["role"]
-    assert last == ("tool" if kind is Kind.AFTER_RESULT else "user")
+    assert drawn.messages[-1]["role"] == ("tool" if kind is Kind.AFTER_RESULT else "user")
     if kind in (Kind.NO_TOOLS, Kind.NO_TOOLS_AFTER_CALLS):
         assert not declared
     else:
@@ -321,8 +320,7 @@ def test_batches_hold_every_dialogue_once_and_padding_weighs_nothing() -> None:
 @given(seed=SEEDS, kind=st.sampled_from(Kind))
 def test_a_rendered_scene_ends_in_the_reply(tokenizer: Any, seed: int, kind: Kind) -> None:
     drawn = scene(Random(seed), kind)
-    text = train.render(tokenizer, drawn)
-    reply = text.rpartition("<|im_assistant|>assistant<|im_middle|>")[2]
+    reply = train.render(tokenizer, drawn).rpartition("<|im_assistant|>assistant<|im_middle|>")[2]
     for id_, arguments in drawn.reply.calls:
         assert f"{id_}<|tool_call_argument_begin|>{arguments}<|tool_call_end|>" in reply
     assert reply.endswith("<|im_end|>")

@@ -12,9 +12,8 @@ from bench.formats.catalogue import FORMATS
 
 
 def test_turns_of_two_tools_are_timed_in_both_engines() -> None:
-    tools = [generated(seed) for seed in (1, 2)]
     try:
-        found = whole_turns.measure("hermes", tools, 1)
+        found = whole_turns.measure("hermes", [generated(seed) for seed in (1, 2)], 1)
     except FileNotFoundError as error:
         pytest.skip(str(error))
     counted = 2 * (whole_turns.TURNS - 1)

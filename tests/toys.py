@@ -110,9 +110,8 @@ def matcher(
     text_format: Callable[[], ArgumentMatcher] | None = None,
 ) -> Matcher:
     """Start a turn; `arguments` has a list of texts, or what builds an engine, for each tool."""
-    table = Table(dialects.load("kimi_k2"), vocabulary)
     envelope = Envelope(
-        table,
+        Table(dialects.load("kimi_k2"), vocabulary),
         tuple(arguments),
         due=due,
         most=most,

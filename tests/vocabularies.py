@@ -123,8 +123,7 @@ def splits(draw: st.DrawFn, vocabulary: Vocabulary, text: str) -> list[int]:
 
 def row_of(matcher: _Matcher) -> NDArray[np.int32]:
     """Fill a fresh row that was all ones, so that words left unwritten show."""
-    vocabulary = matcher._table.vocabulary
-    bitmask = np.full((1, vocabulary.words), -1, dtype=np.int32)
+    bitmask = np.full((1, matcher._table.vocabulary.words), -1, dtype=np.int32)
     matcher.fill(bitmask)
     row: NDArray[np.int32] = bitmask[0]
     return row

@@ -1,7 +1,7 @@
 """What the workers find out about the beginning of a turn is what starting it would."""
 
+from collections.abc import Callable
 from dataclasses import replace
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -137,18 +137,13 @@ def test_a_worker_finds_the_same() -> None:
     assert isinstance(pool.check(tight).error, BudgetTooSmall)
 
 
-def test_a_spec_is_digested_once_for_all_prompts_of_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
-    digested = []
-
-    def digest(data: bytes) -> Any:
-        digested.append(len(data))
-        return sha256(data)
-
-    monkeypatch.setattr(work, "sha256", digest)
+def test_a_spec_is_digested_once_for_all_prompts_of_a_list(
+    calls_of: Callable[..., list[Any]],
+) -> None:
+    digested = calls_of(work, "sha256")
     spec = "x" * 100_000
-    keys = {Beginning(spec, at % 7, (at,), None).key() for at in range(100)}
-    assert len(keys) == 100
-    assert sum(digested) < 2 * len(spec)
+    assert len({Beginning(spec, at % 7, (at,), None).key() for at in range(100)}) == 100
+    assert sum(len(data) for (data,) in digested) < 2 * len(spec)
 
 
 def test_what_a_format_cannot_tell_crosses_the_pipe() -> None:

@@ -60,8 +60,7 @@ def test_a_check_comes_back_as_it_was(asked: SchemaCheck) -> None:
 
 def test_keys_tell_checks_apart_and_do_not_grow() -> None:
     assert len({asked.key() for asked in CHECKS}) == len(CHECKS)
-    large = check({"enum": ["x" * 100_000]})
-    assert len(repr(large.key())) < 1_000
+    assert len(repr(check({"enum": ["x" * 100_000]}).key())) < 1_000
 
 
 @pytest.mark.parametrize(
@@ -171,8 +170,7 @@ def test_an_end_that_is_meant_is_none(error: KeyboardInterrupt | SystemExit) -> 
 
 def test_a_schema_is_written_for_the_engine() -> None:
     asked = replace(check({"type": "object", "properties": {"a": {"const": 1}}}), writes=True)
-    verdict = perform(asked, ENGINE)
-    matcher = ENGINE.read(verdict.written).matcher()
+    matcher = ENGINE.read(perform(asked, ENGINE).written).matcher()
     assert all(matcher.accept(byte) for byte in b'{"a": 1}')
     assert matcher.is_accepting()
     assert asked.key() != replace(asked, writes=False).key()

@@ -229,8 +229,7 @@ def read(source: Any, arguments: str) -> tuple[bool, enforcer.Call]:
     """Tell whether a call of a tool is legal, and give it as it is read without a mask."""
     e = enforcer.Enforcer(small())
     ids = write(e.vocabulary, section(call(source.__name__, 0, arguments)))
-    matcher = e.matcher([source])
-    legal = matcher.validate(ids) == len(ids)
+    legal = e.matcher([source]).validate(ids) == len(ids)
     return legal, e.parse(ids).calls[0]
 
 

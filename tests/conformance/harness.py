@@ -98,8 +98,7 @@ def forms(value: Any, seed: str) -> Iterator[str]:
     """Spell an instance compactly, with default separators, indented, and shuffled."""
     yield json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     yield json.dumps(value)
-    shuffled = shuffle(value, random.Random(seed))
-    yield json.dumps(shuffled, ensure_ascii=False, indent=2)
+    yield json.dumps(shuffle(value, random.Random(seed)), ensure_ascii=False, indent=2)
 
 
 def shuffle(value: Any, chance: random.Random) -> Any:

@@ -23,8 +23,7 @@ ROW = RunCounts(
 
 
 def test_cells_stand_under_their_columns() -> None:
-    cells = dict(zip(table.COLUMNS[1:], table.cells(ROW), strict=True))
-    assert cells == {
+    assert dict(zip(table.COLUMNS[1:], table.cells(ROW), strict=True)) == {
         "requests": "12",
         "stop": "3",
         "tool\ncalls": "8",
@@ -41,8 +40,7 @@ def test_cells_stand_under_their_columns() -> None:
 
 
 def test_accuracy_is_rounded_down() -> None:
-    row = replace(ROW, schema_accuracy=29_999 / 30_000)
-    assert "99.99 %" in table.cells(row)
+    assert "99.99 %" in table.cells(replace(ROW, schema_accuracy=29_999 / 30_000))
 
 
 def test_each_server_has_one_line_and_nothing_is_cut() -> None:

@@ -7,10 +7,10 @@ Its arguments are read by vLLM's own parser in `vllm/test_commands.py`, its comm
 import re
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
 import yaml
 
 from enforcer.checking import pool, worker
@@ -31,8 +31,7 @@ ENVIRONMENT = {one["name"]: one["value"] for one in CONTAINER["env"]}
 
 
 def test_the_settings_are_ones() -> None:
-    chosen = settings.read(ENVIRONMENT)
-    assert chosen.changed == {"documents": "/etc/schemas"}
+    assert settings.read(ENVIRONMENT).changed == {"documents": "/etc/schemas"}
     assert names.is_enforced(_flag("--tool-call-parser"))
     assert names.stock(_flag("--tool-call-parser")) in dialects.parsers()
 
@@ -62,22 +61,17 @@ def test_the_names_agree() -> None:
     assert volume["configMap"]["name"] == OBJECTS["ConfigMap"]["metadata"]["name"]
 
 
-def test_the_doctor_asks_the_service(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_doctor_asks_the_service(calls_of: Callable[..., list[Any]]) -> None:
     (doctor,) = OBJECTS["Job"]["spec"]["template"]["spec"]["containers"]
     assert doctor["image"] == CONTAINER["image"]
     service = OBJECTS["Service"]
     (port,) = service["spec"]["ports"]
-    asked = []
-
-    def ask(options: Any) -> int:
-        asked.append(options)
-        return 0
-
-    monkeypatch.setattr(cli.doctor, "run", ask)
+    asked = calls_of(cli.doctor, "run", lambda _: 0)
     program, *command = doctor["command"]
     assert (program, cli.main([*command, *doctor["args"]])) == ("enforcer", 0)
-    assert asked[0].url == f"http://{service['metadata']['name']}:{port['port']}"
-    assert asked[0].require_all
+    ((options,),) = asked
+    assert options.url == f"http://{service['metadata']['name']}:{port['port']}"
+    assert options.require_all
 
 
 def test_the_monitor_finds_the_pods_and_calls_them_as_the_alerts_do() -> None:
@@ -117,8 +111,7 @@ def test_the_limit_on_memory_is_what_the_code_may_take() -> None:
     assert sums == [fronts * in_a_front + in_an_engine + (fronts + 1) * kept for fronts in (1, 4)]
     resources = CONTAINER["resources"]
     assert _gib(resources["requests"]["memory"]) + sums[0] < _gib(resources["limits"]["memory"])
-    shown = PAGE.read_text()
-    assert f"[{sums[0]} GiB for the Enforcer]" in shown
+    assert f"[{sums[0]} GiB for the Enforcer]" in PAGE.read_text()
 
 
 def test_the_documents_can_be_read(tmp_path: Path) -> None:
@@ -129,8 +122,7 @@ def test_the_documents_can_be_read(tmp_path: Path) -> None:
 
 def test_the_variables_that_the_page_speaks_of_exist() -> None:
     known = set(settings.VARIABLES)
-    spoken = set(re.findall(r"ENFORCER_[A-Z_]+", PAGE.read_text()))
-    assert spoken <= known | settings.OTHERS
+    assert set(re.findall(r"ENFORCER_[A-Z_]+", PAGE.read_text())) <= known | settings.OTHERS
 
 
 def _flag(name: str) -> str:

@@ -184,8 +184,7 @@ def test_a_doctor_each_minute_is_below_the_volume_of_refusals() -> None:
 
 def test_the_page_says_what_to_do_about_each_alert() -> None:
     page = (ROOT / "docs/production/alerts.md").read_text()
-    listed = re.findall(r"^\| `(Enforcer\w+)` \| (\w+) \| (\S*) \|", page, re.MULTILINE)
-    assert listed == [
+    assert re.findall(r"^\| `(Enforcer\w+)` \| (\w+) \| (\S*) \|", page, re.MULTILINE) == [
         (alert["alert"], alert["labels"]["severity"], alert.get("for", "-")) for alert in ALERTS
     ]
 
@@ -194,8 +193,7 @@ def test_the_page_says_what_to_do_about_each_alert() -> None:
 def test_an_alert_leads_where_the_page_does(alert: dict[str, Any]) -> None:
     page = ROOT / "docs/production/alerts.md"
     row = re.search(rf"^\| `{alert['alert']}` .*$", page.read_text(), re.MULTILINE)[0]
-    link = re.findall(r"\]\(([^)]+)\)", row)[-1]
-    file, _, anchor = link.partition("#")
+    file, _, anchor = re.findall(r"\]\(([^)]+)\)", row)[-1].partition("#")
     place = (page.parent / file).resolve().relative_to(ROOT / "docs").with_suffix("")
     address = f"{RUNBOOK}{place}/" + (f"#{anchor}" if anchor else "")
     assert alert["annotations"]["runbook_url"] == address
@@ -399,5 +397,4 @@ class TestPromtool:
         ]
         file = tmp_path / "panels.yml"
         file.write_text(yaml.safe_dump({"groups": [{"name": "panels", "rules": rules}]}))
-        printed = _promtool("check", "rules", str(file))
-        assert f"{len(TARGETS)} rules found" in printed
+        assert f"{len(TARGETS)} rules found" in _promtool("check", "rules", str(file))

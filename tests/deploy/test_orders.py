@@ -8,7 +8,7 @@ import json
 import re
 import shlex
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from copy import deepcopy
 from pathlib import Path
 from typing import Any
@@ -62,14 +62,10 @@ def test_what_is_named_is_there(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", [one for one in LINES if "enforcer doctor" in one.values[0]])
-def test_what_runs_in_a_container_is_a_command(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = []
-
-    def ask(options: Any) -> int:
-        asked.append(options)
-        return 0
-
-    monkeypatch.setattr(cli.doctor, "run", ask)
+def test_what_runs_in_a_container_is_a_command(
+    line: str, calls_of: Callable[..., list[Any]]
+) -> None:
+    asked = calls_of(cli.doctor, "run", lambda _: 0)
     (words,) = re.findall(r"enforcer (doctor.*?)(?:;|$)", line)
     assert cli.main(shlex.split(words)) == 0
     assert asked
@@ -190,8 +186,7 @@ def test_kubectl_applies_it(stage: str, tmp_path: Path) -> None:
     (line,) = (one.values[0] for one in LINES if "patch --local" in one.values[0])
     words = shlex.split(line.partition("|")[0].replace("/shadow.json", f"/{stage}.json"))
     words = [word.replace("=deploy/", f"={ROOT}/deploy/") for word in words]
-    done = processes.run(*words, cwd=tmp_path, check=True)
-    STAGES[stage](yaml.safe_load(done.stdout))
+    STAGES[stage](yaml.safe_load(processes.run(*words, cwd=tmp_path, check=True).stdout))
 
 
 def test_it_is_taken_out_by_the_same_patch() -> None:

@@ -159,8 +159,7 @@ def own(text: Any) -> Any:
 
 def shown(heading: str) -> list[str]:
     """Return the rows of the page's table with a heading, without its rule."""
-    found = PAGE[PAGE.index(heading) :].split("\n\n")[0]
-    return found.splitlines()[2:]
+    return PAGE[PAGE.index(heading) :].split("\n\n")[0].splitlines()[2:]
 
 
 def test_the_example_is_compiled_as_the_page_shows() -> None:
@@ -185,8 +184,7 @@ def test_tokens_over_a_border_are_read_in_parts() -> None:
         "", *["get_weather"] * 4
     ]  # fmt: skip
     assert own(whole.position.grammar).open_values() == own(parts.position.grammar).open_values()
-    end = TURN.index('"}}\n')
-    for text in TURN[border + 1 : end]:
+    for text in TURN[border + 1 : TURN.index('"}}\n')]:
         assert whole.accept(token_of(text))
     text = own(whole.position.grammar)
     assert whole.accept(token_of('"}}\n'))

@@ -66,8 +66,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Spent:
     from tests.vllm_servers import TINY
 
     tool = {"type": "function", "function": {"name": "f", "parameters": {"type": "object"}}}
-    folder = tmp_path_factory.mktemp("way")
-    with Pair(ENFORCED, TINY, folder / "log.txt", trace=True) as pair:
+    with Pair(ENFORCED, TINY, tmp_path_factory.mktemp("way") / "log.txt", trace=True) as pair:
         pair.wait_until_ready()
         return pair.send(Load((tool,), seen=True, stream=True).body())
 

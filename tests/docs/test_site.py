@@ -157,8 +157,7 @@ def test_diagrams_are_drawn_by_a_script_of_the_site(tmp_path: Path) -> None:
     major = site.MERMAID.split("@")[1].split(".")[0]
     bundle.write_text(f'a("https://unpkg.com/mermaid@{major}/dist/mermaid.min.js");b')
     site.draw_here(scripts, package)
-    changed = 'a(new URL("assets/javascripts/mermaid.min.js",__md_scope).href);b'
-    assert bundle.read_text() == changed
+    assert bundle.read_text() == 'a(new URL("assets/javascripts/mermaid.min.js",__md_scope).href);b'
     assert (scripts / "mermaid.min.js").read_text() == "mermaid.min.js"
     with pytest.raises(ValueError, match="0 addresses"):
         site.draw_here(scripts, package)

@@ -12,16 +12,7 @@ from enforcer.schema import Root, compile_schema
 from enforcer.schema.grammar import ArgumentGrammar
 from enforcer.schema.reading.document import step
 from enforcer.vocabulary import Vocabulary
-from tests.laid_out import (
-    K3_MARKERS,
-    TABLES,
-    bound,
-    cut,
-    engine,
-    legal,
-    vocabulary,
-    written_symbols,
-)
+from tests.laid_out import K3_MARKERS, TABLES, bound, compiled, engine, legal, taken, vocabulary
 from tests.schema_judge import agree_along_a_walk
 
 V = vocabulary()
@@ -32,16 +23,9 @@ def grammar(schema: dict[str, Any]) -> ArgumentGrammar:
     return compile_schema(schema, root=Root.OBJECT)
 
 
-def taken(name: str, schema: dict[str, Any], value: dict[str, Any]) -> bool:
-    """Tell whether a text of the value is legal to its end."""
-    matcher = engine().compile(grammar(schema), bound(name)).matcher()
-    ids = cut(written_symbols(name, value, 0), Random(0))
-    return all(map(matcher.accept, ids)) and matcher.is_accepting()
-
-
 def test_control_ids_are_legal_where_the_layout_has_them_and_nowhere_else() -> None:
     opened, close, sep = map(V.control, K3_MARKERS)
-    matcher = engine().compile(grammar({}), bound("kimi_k3")).matcher()
+    matcher = compiled("kimi_k3", {}).matcher()
     assert legal(matcher) == {opened, close}
     for i in [opened, *b'argument key="a" type="string"', sep]:
         assert matcher.accept(i)
@@ -50,16 +34,15 @@ def test_control_ids_are_legal_where_the_layout_has_them_and_nowhere_else() -> N
 
 
 def test_json_in_another_layout_has_no_control_ids() -> None:
-    matcher = engine().compile(grammar({}), bound("deepseek")).matcher()
-    assert not legal(matcher) & V.control_ids
+    assert not legal(compiled("deepseek", {}).matcher()) & V.control_ids
 
 
 def test_an_empty_object_needs_a_schema_that_permits_it() -> None:
     close = V.control("<|close|>")
     needed = {"properties": {"a": {}}, "required": ["a"]}
-    assert close not in legal(engine().compile(grammar(needed), bound("kimi_k3")).matcher())
-    assert not engine().compile(grammar(needed), bound("glm45")).matcher().is_accepting()
-    assert engine().compile(grammar({}), bound("glm45")).matcher().is_accepting()
+    assert close not in legal(compiled("kimi_k3", needed).matcher())
+    assert not compiled("glm45", needed).matcher().is_accepting()
+    assert compiled("glm45", {}).matcher().is_accepting()
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -128,7 +111,7 @@ def test_distinct_elements_of_any_kind_are_kept(name: str) -> None:
 def test_masks_of_distinct_elements_are_what_is_accepted(name: str, seed: int) -> None:
     items = {"properties": {"k": {"enum": ["x", 1]}}, "additionalProperties": False}
     schema = {"properties": {"a": {"type": "array", "uniqueItems": True, "items": items}}}
-    matcher = engine().compile(grammar(schema), bound(name)).matcher()
+    matcher = compiled(name, schema).matcher()
     agree_along_a_walk(matcher, V, Random(seed), lambda data: set(data) & set(b"'\"},"))
 
 

@@ -1,7 +1,5 @@
 """What is kept of JSON is kept of pairs of a key and a raw value, at whatever ids cross borders."""
 
-import json
-from functools import cache
 from random import Random
 from typing import Any
 
@@ -10,19 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from enforcer.engines import CompiledGrammar
-from enforcer.schema import Root, compile_schema
-from tests.laid_out import (
-    KEPT,
-    bound,
-    cut,
-    engine,
-    read,
-    spelled,
-    vocabulary,
-    walk,
-    written_symbols,
-)
+from tests.laid_out import KEPT, compiled, read, spelled, taken, vocabulary, walk
 from tests.schema_judge import agree_along_a_walk
 from tests.walks import examples
 
@@ -30,16 +16,6 @@ V = vocabulary()
 PAIRS = ("kimi_k3", "qwen3_coder", "minimax_m2", "glm45")
 SEEDS = st.integers(0, 2**32)
 _ENDS = (b"<", b'"', b"}", b"]", b">", b"\n", b"/")
-
-
-def compiled(name: str, schema: dict[str, Any]) -> CompiledGrammar:
-    return _compiled(name, json.dumps(schema))
-
-
-@cache
-def _compiled(name: str, schema: str) -> CompiledGrammar:
-    grammar, layout = compile_schema(json.loads(schema), root=Root.OBJECT), bound(name)
-    return engine().compile(grammar, layout)
 
 
 @pytest.mark.slow
@@ -50,8 +26,7 @@ def _compiled(name: str, schema: str) -> CompiledGrammar:
 def test_whatever_is_sampled_is_valid(name: str, schema: dict[str, Any], seed: int) -> None:
     ids = walk(compiled(name, schema).matcher(), Random(seed))
     if ids is not None:
-        found = dict(read(name, spelled(ids), schema))
-        jsonschema.Draft202012Validator(schema).validate(found)
+        jsonschema.Draft202012Validator(schema).validate(dict(read(name, spelled(ids), schema)))
 
 
 @pytest.mark.slow
@@ -62,13 +37,6 @@ def test_whatever_is_sampled_is_valid(name: str, schema: dict[str, Any], seed: i
 def test_masks_match_acceptance_and_rollback(name: str, schema: dict[str, Any], seed: int) -> None:
     matcher = compiled(name, schema).matcher()
     agree_along_a_walk(matcher, V, Random(seed), lambda data: data[:1] in _ENDS)
-
-
-def taken(name: str, schema: dict[str, Any], value: dict[str, Any], seed: int) -> bool:
-    """Tell whether a text of the value, cut into ids at random, is legal to its end."""
-    matcher = compiled(name, schema).matcher()
-    ids = cut(written_symbols(name, value, seed), Random(seed))
-    return all(map(matcher.accept, ids)) and matcher.is_accepting()
 
 
 @pytest.mark.parametrize("text", ["abcdefg", "a\nb\ncde", "日本日本日本é", "<</para", "ab</arg"])

@@ -105,8 +105,7 @@ def test_any_split_into_tokens(engine: str, case: Case) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(("engine", "case"), PAIRS)
 def test_a_bit_is_set_exactly_if_the_id_is_accepted(engine: str, case: Case) -> None:
-    grammar = taken(engine, case)
-    matcher = grammar.matcher()
+    matcher = taken(engine, case).matcher()
     for token_id in [*V.encode(spellings(case.valid[-1])["shuffled"]), None]:
         allowed = agreed(matcher, V, range(-1, V.size + 40))
         assert mask(matcher, V) == allowed

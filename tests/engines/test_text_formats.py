@@ -166,8 +166,7 @@ def test_tables_are_written_and_read(machine: ArgumentEngine) -> None:
 
 
 def test_characters_that_no_token_writes_are_left_out() -> None:
-    words = Vocabulary([bytes([byte]) for byte in range(128)], {})
-    engine = load("machine", words)
+    engine = load("machine", Vocabulary([bytes([byte]) for byte in range(128)], {}))
     text = engine.compile(of("[aé]b|é")).matcher()
     assert not text.accept(0xC3)
     assert text.accept(ord("a"))

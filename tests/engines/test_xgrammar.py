@@ -12,6 +12,7 @@ from enforcer.vocabulary import Vocabulary
 from tests import vocabularies
 from tests.engine_cases import closed
 from tests.support import cases
+from tests.support.nested import nested
 
 engines = pytest.importorskip("enforcer.engines.xgrammar", exc_type=ImportError)
 
@@ -37,9 +38,7 @@ def test_refusals_name_path_and_keyword(
 
 
 def test_what_is_too_large_is_refused(engine: ArgumentEngine) -> None:
-    deep: dict[str, Any] = {"type": "null"}
-    for _ in range(100):
-        deep = {"type": "array", "items": deep}
+    deep = nested(100, lambda inner: {"type": "array", "items": inner}, {"type": "null"})
     long = {f"p{i}": {"const": "x" * 30_000} for i in range(8)}
     several = {"type": "string", "allOf": [{"pattern": "a.{20}"}, {"pattern": "b.{20}"}]}
     for schema, reason in (

@@ -58,8 +58,7 @@ def test_every_choice_can_be_asked_of_the_prompts_of_a_format(name: str, thinks:
     if thinks and not row.think:
         pytest.skip("its models do not think")
     opening = vocabularies.ids(name, row.lead or row.call)
-    named = {"type": "function", "function": {"name": "t"}}
-    for choice in ("auto", "required", named):
+    for choice in ("auto", "required", {"type": "function", "function": {"name": "t"}}):
         matcher = ours.matcher(name, TOOLS, thinks=thinks, tool_choice=choice)
         if not thinks and name != "kimi_k3":
             assert all(map(matcher.accept, opening)), (choice, matcher)

@@ -58,8 +58,7 @@ def test_markers_that_the_tokenizer_has_are_ids(name: str) -> None:
     vocabulary = vocabularies.vocabulary(name)
     assert vocabulary.control(ROWS[name].end) in vocabulary.control_ids
     text = writers.write(name, Turn("é日🙂", CALLS[:1]))
-    ids = vocabularies.ids(name, text)
-    assert vocabulary.decode(ids).decode() == text
+    assert vocabulary.decode(vocabularies.ids(name, text)).decode() == text
 
 
 def test_the_json_format_of_llama_4_is_served_by_neither() -> None:

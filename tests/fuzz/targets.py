@@ -154,8 +154,7 @@ def matcher(data: st.DataObject, request: dict[str, Any], tail: str | None, seed
     assert mine.failure is None
     declared = schemas_of(request)
     for call in served().parse(ids, prompt).calls:
-        validator = jsonschema.Draft202012Validator(declared[call.name])
-        validator.validate(json.loads(call.arguments))
+        jsonschema.Draft202012Validator(declared[call.name]).validate(json.loads(call.arguments))
 
 
 @_drawn

@@ -23,8 +23,7 @@ def test_a_stream_reads_as_the_same_reply_whole(
     finish: str, content: str | None, calls: list[dict[str, Any]]
 ) -> None:
     one = whole(reply({}, finish, content, calls)[1])
-    other = joined(reply({"stream": True}, finish, content, calls)[1])
-    assert one == other
+    assert one == joined(reply({"stream": True}, finish, content, calls)[1])
     assert (one.answered, one.finish_reason, one.content) == (True, finish, content or "")
     assert [(c.id, c.name, c.arguments) for c in one.calls] == [
         (c["id"], c["function"]["name"], c["function"]["arguments"]) for c in calls
@@ -64,8 +63,7 @@ def test_reasoning_has_two_names() -> None:
     "value", [None, [], {}, {"choices": []}, {"choices": [{}]}, {"choices": [{"message": 1}]}, 7]
 )
 def test_what_is_no_completion_is_an_error(value: Any) -> None:
-    got = whole(value)
-    assert not got.answered
+    assert not whole(value).answered
 
 
 @pytest.mark.parametrize("event", [None, 7, {"choices": [7]}, {"choices": [{"delta": 7}]}])

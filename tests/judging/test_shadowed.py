@@ -119,8 +119,7 @@ def test_what_cannot_be_judged_is_never_an_error(asked: Any, reply: Any) -> None
 
 
 def test_a_request_that_would_be_refused_names_its_tool() -> None:
-    asked = body(tool("city", CITY), tool("city", CITY))
-    found = exchange(asked, whole(RIGHT)).perform(STARTER)
+    found = exchange(body(tool("city", CITY), tool("city", CITY)), whole(RIGHT)).perform(STARTER)
     assert isinstance(found.error, InvalidTools)
     assert found.tool == "city"
     few = replace(exchange(body(tool("a", CITY), tool("b", CITY)), whole(RIGHT)),

@@ -24,6 +24,14 @@ def end_of(scan: NestedText, symbols: bytes) -> int | None:
     return None
 
 
+def follow(name: str, text: str) -> Any:
+    """Return the place behind a text; None if it cannot stand there."""
+    scan = bound(name).scan()
+    for symbol in symbols_of(text, name):
+        scan = None if scan is None else scan.after(symbol)
+    return scan
+
+
 @given(st.dictionaries(st.text(), any_value(3), max_size=3), st.sampled_from([None, 1]), st.text())
 def test_json_ends_with_its_bracket(value: dict[str, Any], indent: int | None, behind: str) -> None:
     text = "\n " + json.dumps(value, indent=indent)
@@ -48,9 +56,7 @@ def test_nothing_belongs_to_a_text_behind_its_end() -> None:
     ended = JSON_TEXT.after(ord("{")).after(ord("}"))
     assert ended.ends
     assert ended.after(ord(" ")) is None
-    k3 = bound("kimi_k3").scan()
-    for symbol in symbols_of("<|close|>call<|sep|>", "kimi_k3"):
-        k3 = k3.after(symbol)
+    k3 = follow("kimi_k3", "<|close|>call<|sep|>")
     assert k3.ends
     assert k3.after(ord(" ")) is None
 
@@ -64,19 +70,9 @@ def test_an_id_outside_ends_what_has_no_end_of_its_own() -> None:
 
 
 def test_places_are_values() -> None:
-    scans = [bound("kimi_k3").scan() for _ in range(2)]
-    for symbol in symbols_of('<|open|>argument key="a', "kimi_k3"):
-        scans = [scan.after(symbol) for scan in scans]
+    scans = [follow("kimi_k3", '<|open|>argument key="a') for _ in range(2)]
     assert scans[0] == scans[1]
     assert len(set(scans)) == 1
-
-
-def follow(name: str, text: str) -> Any:
-    """Return the place behind a text; None if it cannot stand there."""
-    scan = bound(name).scan()
-    for symbol in symbols_of(text, name):
-        scan = None if scan is None else scan.after(symbol)
-    return scan
 
 
 @pytest.mark.parametrize(

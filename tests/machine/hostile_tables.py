@@ -65,8 +65,7 @@ def tables(number: int) -> CompiledTables:
         return tables_of(compile_schema(_NAMED["nested"]), found.bind(last.get))
     if number >= len(CASES):
         return raw_tables(_RAW, ends=bool(number & 1), markers=[len(small().texts) - 1])
-    grammar = compile_schema(CASES[number], root=Root.ANY, conventions=machine.OPEN)
-    return tables_of(grammar, None)
+    return tables_of(compile_schema(CASES[number], root=Root.ANY, conventions=machine.OPEN), None)
 
 
 def mutated(random: Random, found: CompiledTables) -> CompiledTables:

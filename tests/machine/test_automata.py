@@ -126,8 +126,7 @@ def test_a_language_is_what_is_left_of_it_with_its_lengths(language: Regex) -> N
 def test_the_distance_of_a_state_is_that_to_the_nearest_end(language: Regex) -> None:
     found = automaton_of((language,))
     for at in range(found.states):
-        row = found.transitions[at]
-        behind = [int(found.distance[to]) for to in row if to >= 0]
+        behind = [int(found.distance[to]) for to in found.transitions[at] if to >= 0]
         expected = 0 if found.accepts[at] else min(behind, default=FAR - 1) + 1
         assert found.distance[at] == min(expected, FAR)
         assert (found.distance[at] < FAR) == bool(found.leads[at])
@@ -150,8 +149,7 @@ def test_so_many_characters_of_safe_groups_lead_on(language: Regex) -> None:
     for at in range(found.states):
         chars = members(int(found.safe[at]))
         assert not {'"', "\\"}.intersection(chars)
-        beyond = members(CJK)
-        for some, steps in ((chars, found.safe_steps[at]), (beyond, found.cjk_steps[at])):
+        for some, steps in ((chars, found.safe_steps[at]), (members(CJK), found.cjk_steps[at])):
             states = {at}
             for _ in range(min(int(steps), 40)):
                 states = {behind(state, char) for state in states for char in some}
@@ -161,8 +159,7 @@ def test_so_many_characters_of_safe_groups_lead_on(language: Regex) -> None:
 
 
 def test_what_counts_characters_is_safe_for_as_many() -> None:
-    found = automaton_of((parse("^a.{5,9}b$"),))
-    assert max(found.safe_steps) == 9
+    assert max(automaton_of((parse("^a.{5,9}b$"),)).safe_steps) == 9
 
 
 def test_characters_beyond_ascii_are_safe_where_others_end_a_text() -> None:

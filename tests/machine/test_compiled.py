@@ -115,13 +115,11 @@ def test_a_traceback_names_file_and_line() -> None:
     while last.tb_next:
         last = last.tb_next
     assert Path(last.tb_frame.f_code.co_filename).name == "records.py"
-    line = _source("records").read_text().splitlines()[last.tb_lineno - 1]
-    assert "reshape" in line
+    assert "reshape" in _source("records").read_text().splitlines()[last.tb_lineno - 1]
 
 
 def test_sources_alone_are_an_error_in_words(tmp_path: Path) -> None:
-    ignored = shutil.ignore_patterns("*.so")
-    shutil.copytree(PACKAGE, tmp_path / "enforcer", ignore=ignored)
+    shutil.copytree(PACKAGE, tmp_path / "enforcer", ignore=shutil.ignore_patterns("*.so"))
     said = imported(tmp_path)
     assert f"ConfigurationError: {compiled.NAME} is not compiled" in said
     assert "C compiler" in said

@@ -114,8 +114,7 @@ def test_memory_of_strings_is_bounded_and_goes_with_the_array() -> None:
     words = ["".join(word) for n in range(1, 5) for word in product("ab", repeat=n)]
     most = 0
     for _ in range(40):
-        text = "[" + ",".join(f'"{word}"' for word in words) + "],"
-        for byte in text.encode():
+        for byte in ("[" + ",".join(f'"{word}"' for word in words) + "],").encode():
             assert matcher.accept(byte)
             matcher.keep(4)
         most = max(most, matcher.weight)

@@ -348,7 +348,5 @@ def assert_refused(matcher: Any, character: str) -> None:
 def assert_masks_along(grammar: Any, text: str) -> None:
     """Assert that a text is legal, by masks as by accepts."""
     matcher = grammar.matcher()
-    for at, byte in enumerate(text.encode()):
-        assert byte in machine.mask(matcher, V), text.encode()[:at]
-        assert matcher.accept(byte), text.encode()[:at]
+    machine.assert_follows(matcher, V, text.encode())
     assert matcher.is_accepting()

@@ -92,8 +92,7 @@ def beginnings(draw: st.DrawFn) -> tuple[Any, bytes]:
 def test_whatever_has_begun_has_an_end_that_the_machine_takes(case: tuple[Any, bytes]) -> None:
     schema, data = case
     try:
-        grammar = compile_schema(schema, root=Root.ANY, conventions=OPEN)
-        text = started(grammar)
+        text = started(compile_schema(schema, root=Root.ANY, conventions=OPEN))
     except EnforcerError:
         assume(False)
     count = next((at for at, byte in enumerate(data) if not text.accept(byte)), len(data))
@@ -161,8 +160,7 @@ def test_of_many_names_one_is_found_that_a_character_may_become() -> None:
             for at, byte in enumerate(spelled):
                 assert text.accept(byte)
                 count = len(text.token_ids())
-                whole = json.loads(b'{"' + spelled[: at + 1] + end_of(text))
-                assert {*whole} <= {*names}
+                assert {*json.loads(b'{"' + spelled[: at + 1] + end_of(text))} <= {*names}
                 text.rollback(len(text.token_ids()) - count)
 
 
@@ -250,8 +248,7 @@ def test_what_is_remembered_of_a_state_is_not_of_other_elements() -> None:
 
 def test_a_string_that_becomes_one_that_was_written_has_room_to_become_another_one() -> None:
     strings = {"type": "array", "items": {"type": "string"}, "uniqueItems": True, "minItems": 2}
-    schema = of(l=strings)
-    text = begun(machine(compile_schema(schema, root=Root.OBJECT)), '{"l":["ab","a')
+    text = begun(machine(compile_schema(of(l=strings), root=Root.OBJECT)), '{"l":["ab","a')
     before, (within, *_) = text.end_cost(), text.end_growth()
     assert text.accept(ord("b"))
     assert before < text.end_cost() <= before + within

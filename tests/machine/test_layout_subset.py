@@ -63,8 +63,7 @@ def test_plain_characters_have_no_escape_in_names_and_strings(text: str, is_plai
 def test_two_spaces_may_stand_where_one_may(text: str, spaces: int) -> None:
     for layout, most in ((JSON, 1), (replace(JSON, second_space=True), 2), (COMPACT, 0)):
         assert takes(compiled(SCHEMA, layout), V.encode(text)) == (spaces <= most)
-    dense = replace(COMPACT, second_space=True)
-    assert not takes(compiled(SCHEMA, dense), V.encode(text))
+    assert not takes(compiled(SCHEMA, replace(COMPACT, second_space=True)), V.encode(text))
 
 
 def test_what_a_tokenizer_cannot_write_stays_escaped() -> None:
@@ -91,8 +90,7 @@ def test_spellings_without_needless_escapes_are_left(data: st.DataObject, seed: 
 
 @pytest.mark.parametrize("name", dialects.available())
 def test_the_last_characters_of_all_markers_may_be_escaped(name: str) -> None:
-    vocabulary = dialect_cases.vocabulary(name)
-    layout = Table(dialects.load(name), vocabulary).layout
+    layout = Table(dialects.load(name), dialect_cases.vocabulary(name)).layout
     own = Options(plain_spelling=True).laid_out(layout, Root.OBJECT)
     markers = [each for texts in dialects.load(name).markers.values() for each in texts]
     assert not {each[-1] for each in (*markers, *layout.avoided)} & {*own.unescaped}

@@ -105,8 +105,7 @@ def _ranges(pattern: str, step: int, width: int, count: int) -> dict[str, Any]:
 def test_masks_look_at_few_tokens(string: dict[str, Any], first: int, most: int) -> None:
     """Each place of such strings took 130,000 to 390,000 units."""
     vocabulary = vocabularies.kimi()
-    schema = {"type": "object", "properties": {"a": string}, "required": ["a"]}
-    text = _over_kimi(schema)
+    text = _over_kimi({"type": "object", "properties": {"a": string}, "required": ["a"]})
     assert all(map(text.accept, vocabulary.encode('{"a": "')))
     machine.mask(text, vocabulary)
     assert text.work < first

@@ -108,8 +108,7 @@ def test_memory_of_names_is_bounded_and_goes_with_the_object() -> None:
     before = matcher.weight
     machine.write(matcher, '"x":{')
     for n in range(3_000):
-        data = f'{"," if n else ""}"{n:010}":1'.encode()
-        for byte in data:
+        for byte in f'{"," if n else ""}"{n:010}":1'.encode():
             assert matcher.accept(byte)
             matcher.keep(4)
     accepted = 4 * 64 * 1_024  # token ids, as many as are kept of any text
@@ -158,8 +157,7 @@ def test_many_names_alone_cost_little(schema: dict[str, Any], begin: str, betwee
 
 
 def test_a_long_name_that_few_others_are_beside_costs_its_length() -> None:
-    pattern = {"^(a{2000}|b)$": _ONE}
-    schema = {"type": "object", "patternProperties": pattern, **_CLOSED}
+    schema = {"type": "object", "patternProperties": {"^(a{2000}|b)$": _ONE}, **_CLOSED}
     text = _written(schema, '{"', "a" * 2_000)
     assert text.accept(ord('"'))
     assert text.work < 50_000

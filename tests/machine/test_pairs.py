@@ -8,7 +8,6 @@ import pytest
 from enforcer import kernel
 from enforcer.layouts import BoundLayout, Layout
 from enforcer.layouts.pattern import ID, symbols
-from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import compile_schema
 from enforcer.vocabulary import Vocabulary
@@ -82,12 +81,8 @@ def test_the_source_does_as_the_compiled_kernel(name: str, monkeypatch: pytest.M
         "kimi_k3": '<|open|>argument key="o" type="object"<|sep|>{"b": ""}<|close|>argument<|sep|>',
         "minimax_m2": '<parameter name="o">{"b": "</"}</parameter>\n<parameter name="l">é</para',
     }[name]
-
-    def start() -> kernel.TextMatcher:
-        return MachineGrammar(tables, bound_vocabulary(small, is_raw=True)).matcher()
-
     ids = [each - ID if each >= ID else each for each in symbols(written, controls.get)]
-    assert all(machine.assert_same_interpreted(monkeypatch, start, small, ids))
+    assert all(machine.assert_same_interpreted(monkeypatch, tables, small, ids, is_raw=True))
 
 
 def test_grammars_of_a_vocabulary_share_their_wide_rows() -> None:

@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer import kernel
-from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
 from enforcer.machine.tables import tables_of
 from enforcer.schema import Root, compile_schema
 from enforcer.vocabulary import Vocabulary
@@ -102,8 +101,7 @@ def test_what_python_reads(written: str, legal_part: str | None) -> None:
 
 
 def test_an_element_of_quotes_is_followed_by_one_of_more_quotes() -> None:
-    quotes = {"type": "string", "pattern": "^'{0,2}$"}
-    element = closed({"a": quotes}, "a")
+    element = closed({"a": {"type": "string", "pattern": "^'{0,2}$"}}, "a")
     schema = closed({"l": {"type": "array", "items": element, "uniqueItems": True}})
     for first, second in (("", r"\'"), (r"\'", r"\'\'")):
         written = f"l=[{{'a': '{first}'}}, {{'a': '{second}'}}])"
@@ -115,20 +113,14 @@ def test_an_unfinished_escape_leads_to_a_character_that_fits() -> None:
     assert taken(astral, "a='\\u") == "a='\\"
     assert taken(astral, "a='\\x") == "a='\\"
     assert taken(astral, "a='\\U0001F600')") == "a='\\U0001F600')"
-    none = {"properties": {"a": {"const": ""}}}
-    assert taken(none, "a='\\") == "a='"
+    assert taken({"properties": {"a": {"const": ""}}}, "a='\\") == "a='"
 
 
 def test_the_source_does_as_the_compiled_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
-    every = vocabulary()
-    small = Vocabulary([*every.texts[:256], b"='", b"': ", b"','", b'="'], {})
+    small = Vocabulary([*vocabulary().texts[:256], b"='", b"': ", b"','", b'="'], {})
     tables = tables_of(compile_schema({}), bound("pythonic"))
-
-    def start() -> kernel.TextMatcher:
-        return MachineGrammar(tables, bound_vocabulary(small, is_python=True)).matcher()
-
     written = b"a='\\x41\"', o={'k': \"it's\", \"l\":['x','y']})"
-    assert all(machine.assert_same_interpreted(monkeypatch, start, small, written))
+    assert all(machine.assert_same_interpreted(monkeypatch, tables, small, written, is_python=True))
 
 
 NAMED = cases.listed("machine/cases/python.toml", "named")

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from enforcer import kernel
 from enforcer.errors import EngineFailure
-from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
+from enforcer.machine.grammar import MachineGrammar
 from enforcer.machine.tables import raw_tables
 from enforcer.regex import (
     ANY,
@@ -136,9 +136,5 @@ def test_the_source_does_as_the_compiled_kernel(name: str, monkeypatch: pytest.M
     small = Vocabulary(vocabulary().texts[:300], {"<one>": 256, "<two>": 257})
     languages, ends = LANGUAGES[name]
     tables = raw_tables(languages, ends=ends, markers=_MARKERS)
-
-    def start() -> kernel.TextMatcher:
-        return MachineGrammar(tables, bound_vocabulary(small, is_raw=True)).matcher()
-
-    written = (*"ab<｜".encode(), 257, *b"</s>")
-    machine.assert_same_interpreted(monkeypatch, start, small, written)
+    ids = (*"ab<｜".encode(), 257, *b"</s>")
+    machine.assert_same_interpreted(monkeypatch, tables, small, ids, is_raw=True)

@@ -2,6 +2,7 @@
 
 import json
 import zlib
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from importlib import import_module
 from random import Random
@@ -126,8 +127,7 @@ def test_texts_of_one_grammar_in_several_threads() -> None:
 
 def test_a_text_of_many_names_stays_small() -> None:
     names = {f"a property {n}": {"type": "integer"} for n in range(3_000)}
-    found = compiled(compile_schema({"type": "object", "properties": names}))
-    text = found.matcher()
+    text = compiled(compile_schema({"type": "object", "properties": names})).matcher()
     most = 0
     for n, token_id in enumerate(V.encode(json.dumps(dict.fromkeys(list(names)[:400], 1)))):
         assert text.accept(token_id)
@@ -141,8 +141,7 @@ def test_a_text_of_many_names_stays_small() -> None:
 
 
 def test_a_deep_text_grows_and_comes_back() -> None:
-    found = compiled(compile_schema({}, root=Root.ANY))
-    text = found.matcher()
+    text = compiled(compile_schema({}, root=Root.ANY)).matcher()
     opening, closing = V.encode("["), V.encode("]")
     for _ in range(5_000):
         assert text.accept(opening[0])
@@ -154,18 +153,12 @@ def test_a_deep_text_grows_and_comes_back() -> None:
     assert text.weight < deep / 10
 
 
-def test_frames_of_a_deep_text_are_moved_seldom(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_of_a_deep_text_are_moved_seldom(
+    monkeypatch: pytest.MonkeyPatch, calls_of: Callable[..., list[Any]]
+) -> None:
     monkeypatch.setattr(binding, "kernel", interpreted())
     found = MachineGrammar(tables_of(compile_schema({}, root=Root.ANY), None), bound_vocabulary(V))
-    moves = []
-    names: Any = import_module("enforcer.kernel.names")
-    collect = names.collect
-
-    def counted(text: kernel.TextMatcher) -> None:
-        moves.append(text)
-        collect(text)
-
-    monkeypatch.setattr(names, "collect", counted)
+    moves = calls_of(import_module("enforcer.kernel.names"), "collect")
     text = found.matcher()
     for _ in range(1_000):
         assert text.accept(V.encode("[")[0])
@@ -280,12 +273,8 @@ def test_interpreted_is_the_same(schema: Any, value: str, monkeypatch: pytest.Mo
     tables = tables_of(compile_schema(schema, root=Root.ANY), None)
     text = json.dumps(json.loads(value))
     small = vocabularies.cut([text, value])
-
-    def start() -> kernel.TextMatcher:
-        return MachineGrammar(tables, bound_vocabulary(small)).matcher()
-
     ids = small.encode(text)
-    assert all(machine.assert_same_interpreted(monkeypatch, start, small, ids))
-    matcher = start()
+    assert all(machine.assert_same_interpreted(monkeypatch, tables, small, ids))
+    matcher = MachineGrammar(tables, bound_vocabulary(small)).matcher()
     assert all(map(matcher.accept, ids))
     assert matcher.is_accepting()

@@ -18,8 +18,7 @@ MODULE = "enforcer/schema/algebra/arrays.py"
 @pytest.mark.parametrize("operator", [RemoveStatement, SwapBuiltin])
 def test_operators_do_as_their_examples_say(operator: type[RemoveStatement | SwapBuiltin]) -> None:
     for example in operator.examples():
-        changed = mutate_code(example.pre_mutation_code, operator(), 0)
-        assert changed == example.post_mutation_code
+        assert mutate_code(example.pre_mutation_code, operator(), 0) == example.post_mutation_code
 
 
 @pytest.mark.parametrize("source", ["x = 1\n", '"""Text."""\n', "y = x.any\n", "return f(x)\n"])

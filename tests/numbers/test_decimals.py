@@ -32,8 +32,7 @@ def test_bounds(bound: Fraction, is_open: bool, texts: list[str]) -> None:
 @given(st.integers(0, 3000), st.integers(0, 3000), st.integers(0, 4000))
 def test_whole_numbers_between_two(low: int, high: int, number: int) -> None:
     if low <= high:
-        matched = fullmatch(whole_range(low, high), str(number))
-        assert matched == (low <= number <= high)
+        assert fullmatch(whole_range(low, high), str(number)) == (low <= number <= high)
         assert not fullmatch(whole_range(low, high), f"0{number}")
 
 

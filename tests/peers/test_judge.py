@@ -122,5 +122,4 @@ def test_a_crash_is_no_refusal() -> None:
 
 
 def test_an_outcome_goes_through_a_pipe() -> None:
-    found = worker.outcome(Fake(RIGHT), V, CASE)
-    assert json.loads(json.dumps(found))["verdict"] == "right"
+    assert json.loads(json.dumps(worker.outcome(Fake(RIGHT), V, CASE)))["verdict"] == "right"

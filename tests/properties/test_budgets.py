@@ -162,5 +162,4 @@ def valid(name: str, schema: dict[str, Any], turn: Any) -> None:
     for call in turn.calls:
         assert call.name in {"get", "get_weather"}
         if dialects.load(name).arguments.kind is not LayoutKind.PAIRS:
-            found = json.loads(call.arguments)
-            jsonschema.Draft202012Validator(schema).validate(found)
+            jsonschema.Draft202012Validator(schema).validate(json.loads(call.arguments))

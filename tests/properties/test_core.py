@@ -19,7 +19,7 @@ from tests import vocabularies, walks
 from tests.engine_cases import closed
 from tests.support.machine import agreed
 from tests.support.tools import tool
-from tests.vocabularies import call, legal, row_of, split, write
+from tests.vocabularies import call, feed, legal, row_of, split, write
 from tests.walks import OBJECTS, V, examples, instances, requests, schemas, served, step, walk
 
 HEADER = "<|im_user|>user<|im_middle|>Hi<|im_end|><|im_assistant|>assistant<|im_middle|>"
@@ -100,8 +100,7 @@ def test_a_mask_is_what_accept_takes(request: dict[str, Any], tail: str | None, 
     matcher = served().matcher(**request, prompt_ids=prompt_ids(tail))
     random = Random(seed)
     for at in range(60):
-        allowed = agreed(matcher, V, range(-1, V.size + 1))
-        assert legal(matcher) == allowed != set()
+        assert legal(matcher) == agreed(matcher, V, range(-1, V.size + 1)) != set()
         matcher.accept(step(matcher, random, hurry=0.4 + at / 100))
 
 
@@ -133,8 +132,7 @@ def test_what_is_forced_may_be_split_in_any_way() -> None:
     matcher = served().matcher(tools, "required")
     opened = call("get", 0, '{"city": "').removesuffix("<|tool_call_end|>")
     vocabularies.feed(matcher, write(V, "<|tool_calls_section_begin|>" + opened))
-    spelled = {V.token_bytes(i) for i in legal(matcher)}
-    assert {b"P", b"Paris"} <= spelled
+    assert {b"P", b"Paris"} <= {V.token_bytes(i) for i in legal(matcher)}
 
 
 # 4. Rollback
@@ -180,8 +178,7 @@ class GoingBackAndForth(RuleBasedStateMachine):
     @rule(seed=SEEDS, drafted=st.lists(st.integers(0, V.size - 1), max_size=3))
     def draft(self, seed: int, drafted: list[int]) -> None:
         ahead = self.start_anew()
-        for token_id in self.ids:
-            assert ahead.accept(token_id)
+        feed(ahead, self.ids)
         good = []
         random = Random(seed)
         for _ in range(4):

@@ -15,7 +15,7 @@ from enforcer.tools.explain.words import Expected
 from tests.explained_turns import start
 from tests.schema_strategies import schemas
 from tests.support.tools import tool
-from tests.vocabularies import legal, row_of, write
+from tests.vocabularies import feed, legal, row_of, write
 from tests.walks import V, examples, requests, served, step
 
 SEEDS = st.integers(0, 2**32)
@@ -31,8 +31,7 @@ def begun(schema: dict[str, Any]) -> ExplainedMatcher | None:
         matcher.validate(BEGUN)
     except SchemaError:
         return None
-    for token_id in BEGUN:
-        assert matcher.accept(token_id)
+    feed(matcher, BEGUN)
     return matcher
 
 
@@ -118,11 +117,9 @@ SCALARS = st.one_of(
 @given(st.lists(SCALARS, min_size=1, max_size=6), SEEDS)
 def test_the_named_enum_values_are_those_left(values: list[float | str | None], seed: int) -> None:
     properties = {"v": {"enum": values}}
-    schema = {"properties": properties, "required": ["v"], "additionalProperties": False}
-    matcher = begun(schema)
+    matcher = begun({"properties": properties, "required": ["v"], "additionalProperties": False})
     random = Random(seed)
-    for token_id in write(V, '{"v":'):
-        assert matcher.accept(token_id)
+    feed(matcher, write(V, '{"v":'))
     texts = {json.dumps(value, ensure_ascii=False) for value in values}
     while True:
         found = matcher.expected()

@@ -17,11 +17,10 @@ from enforcer.request import response_format as formats
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 from tests.support import cases
+from tests.support.nested import nested
 from tests.walks import V, examples, served
 
-DEEP: object = "end"
-for _ in range(50_000):
-    DEEP = [DEEP]
+DEEP = nested(50_000, lambda inner: [inner], "end")
 CIRCLE: dict[object, object] = {}
 CIRCLE["self"] = CIRCLE
 

@@ -68,8 +68,7 @@ def judged(schema: dict[str, Any], value: Any, *, digits: bool = False) -> bool 
         event("the validator errs: unevaluatedProperties of 2019-09")
         assume(False)
     try:
-        formats = digits or asserts_formats(schema)
-        return is_valid(schema, value, formats=formats, digits=digits)
+        return is_valid(schema, value, formats=digits or asserts_formats(schema), digits=digits)
     except (RecursionError, TypeError) as error:
         event(f"the validator fails: {type(error).__name__}")
     except BaseException as error:
@@ -214,8 +213,7 @@ def test_integers_only_in_digits_if_asked(data: st.DataObject, dialect: Dialect,
             continue
         for text in (*texts(schema, value, Random(seed)), with_points(value)):
             if accepts(grammar, text):
-                read = json.loads(text)
-                assert judged(schema, read, digits=True), text
+                assert judged(schema, json.loads(text), digits=True), text
                 event("valid")
 
 
@@ -231,8 +229,7 @@ def test_instances_of_another_source(data: st.DataObject, seed: int) -> None:
     grammar = compiled_or_not(schema)
     assume(grammar is not None)
     try:
-        strategy = from_schema(schema)
-        value = data.draw(strategy)
+        value = data.draw(from_schema(schema))
     except (ValueError, AssertionError, InvalidArgument, jsonschema.SchemaError):
         event("the other source gives up")  # or trips over an assertion of its own
         assume(False)

@@ -47,8 +47,7 @@ def test_the_first_member_is_the_lowest() -> None:
 
 @pytest.mark.parametrize(("escape", "found"), [(r"\d", digit), (r"\w", word), (r"\s", space)])
 def test_python_readings_are_pythons(escape: str, found: Callable[..., Any]) -> None:
-    accepts = re.compile(escape)
-    assert "".join(found().python) == "".join(accepts.findall("".join(ALL)))
+    assert "".join(found().python) == "".join(re.compile(escape).findall("".join(ALL)))
 
 
 def test_ecma_readings_are_ecmas() -> None:
@@ -61,8 +60,7 @@ def test_ecma_readings_are_ecmas() -> None:
 
 
 def test_a_class_and_its_negation_are_everything_to_both_readings() -> None:
-    every = space() | ~space()
-    assert every.narrow == ALL
+    assert (space() | ~space()).narrow == ALL
     assert space().narrow | (~space()).narrow != ALL
 
 

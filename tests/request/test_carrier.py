@@ -33,8 +33,7 @@ def test_what_is_written_is_read_back() -> None:
     assert spec.toolset.allowed == ("get",)
     assert spec.toolset.choice is ToolChoice.AUTO
     assert not spec.toolset.parallel
-    schema = json.loads(spec.toolset.tools["get"].schema)
-    assert schema == TOOL["function"]["parameters"]
+    assert json.loads(spec.toolset.tools["get"].schema) == TOOL["function"]["parameters"]
     assert spec.response_format is None
 
 
@@ -99,8 +98,7 @@ def test_a_tag_whose_spec_is_no_text_is_no_spec_that_can_be_read() -> None:
 
 
 def test_a_body_that_may_carry_a_spec_is_told_from_others_without_being_read() -> None:
-    carried = json.dumps(extra_body([TOOL])).encode()
-    assert carrier.may_be_in(carried)
+    assert carrier.may_be_in(json.dumps(extra_body([TOOL])).encode())
     assert carrier.may_be_in(json.dumps(extra_body([TOOL], via="logits_processor")).encode())
     assert carrier.may_be_in('{"prompt":"Hi"}'.encode("utf-16-le"))  # who knows
     assert carrier.may_be_in('{"prompt":"Hi"}'.encode("utf-32-be"))

@@ -100,8 +100,7 @@ def test_missing_ids_are_matched_by_order() -> None:
 
 
 def test_a_call_without_a_name_keeps_its_id() -> None:
-    calls = asks(("x", None), (None, ""), ("y", "a"))
-    assert normalise(calls, answers("x"), answers("y")) == [
+    assert normalise(asks(("x", None), (None, ""), ("y", "a")), answers("x"), answers("y")) == [
         *("x", None, "functions.a:2"),
         *("x", "functions.a:2"),
     ]

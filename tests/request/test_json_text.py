@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from enforcer.errors import InvalidTools
 from enforcer.request import json_text
+from tests.support.nested import nested
 
 VALUES = st.recursive(
     st.none()
@@ -46,9 +47,7 @@ def test_other_values_are_named_to_a_depth(leaf: Any, wrapped: Any, levels: int,
 
 
 def test_what_is_nested_too_deeply_is_no_json() -> None:
-    value: Any = 0
-    for _ in range(100_000):
-        value = [value]
+    value = nested(100_000, lambda inner: [inner], 0)
     with pytest.raises(InvalidTools, match="not JSON"):
         json_text.dump(value, "$")
 

@@ -16,6 +16,7 @@ from enforcer.schema import OnUnsupported
 from tests.spec_cases import TOOL
 from tests.spec_cases import settled as settle
 from tests.support.cases import each_case
+from tests.support.nested import nested
 
 
 @pytest.mark.parametrize(
@@ -29,9 +30,7 @@ def test_what_is_no_json_is_refused(value: Any) -> None:
 
 
 def test_what_is_nested_too_deeply_is_named_where_it_stands() -> None:
-    deep: Any = 1
-    for _ in range(100_000):
-        deep = [deep]
+    deep = nested(100_000, lambda inner: [inner], 1)
     tools = [{"function": {"name": "b", "parameters": {"a": deep}}}]
     test_what_is_no_json_is_named_where_it_stands(
         {"tools": tools}, "$.tools[0].function.parameters"
@@ -85,8 +84,7 @@ def test_a_letter_takes_its_own_bytes() -> None:
     tool = {"function": {"name": "a", "parameters": {"required": ["天气"]}}}
     written = spec_text.write([tool], "auto", True, 0)
     assert "天气" in written
-    settled = specs.Settled("kimi_k2", "xgrammar", Options())
-    assert "天气" in settle(written, settled)
+    assert "天气" in settle(written, specs.Settled("kimi_k2", "xgrammar", Options()))
 
 
 def test_what_a_server_settles_travels() -> None:
@@ -106,8 +104,7 @@ def test_settling_takes_a_text_as_its_client_has_written_it(end: str) -> None:
     settled = specs.Settled("kimi_k2", "xgrammar", Options(max_calls=3))
     written = spec_text.write([TOOL], "auto", True, 2).removesuffix(',"settled":null}')
     text = written.replace('{"', '{"settled":null,"', 1) + "}" if end == "}" else written + end
-    after = spec_text.read(settle(text, settled))
-    assert after == replace(spec_text.read(text), settled=settled)
+    assert spec_text.read(settle(text, settled)) == replace(spec_text.read(text), settled=settled)
 
 
 @pytest.mark.parametrize(("first", "good"), [(0, True), (10**8 - 1, True), (10**8, False)])

@@ -13,10 +13,9 @@ from enforcer.errors import InvalidTools
 from enforcer.request import tools
 from enforcer.request.tools import ToolChoice
 from tests.support.cases import each_case
+from tests.support.nested import nested
 
-DEEP: list[Any] = []
-for _ in range(100_000):
-    DEEP = [DEEP]
+DEEP = nested(100_000, lambda inner: [inner], [])
 CIRCLE: dict[str, object] = {}
 CIRCLE["properties"] = CIRCLE
 
@@ -25,12 +24,8 @@ def tool(name: Any = "get", **function: Any) -> dict[str, Any]:
     return {"type": "function", "function": {"name": name, **function}}
 
 
-def named(name: Any) -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name}}
-
-
 def allowed(mode: Any, *names: str) -> dict[str, Any]:
-    listed = {"mode": mode, "tools": [named(name) for name in names]}
+    listed = {"mode": mode, "tools": [tool(name) for name in names]}
     return {"type": "allowed_tools", "allowed_tools": listed}
 
 
@@ -118,7 +113,7 @@ def test_a_monstrous_value_gives_a_short_message(name: Any) -> None:
     with pytest.raises(InvalidTools) as caught:
         tools.parse([{"type": name, "function": {"name": "a"}}], None, None)
     assert len(str(caught.value)) < 300
-    for choice in (named(name), allowed(name), {"type": name}):
+    for choice in (tool(name), allowed(name), {"type": name}):
         with pytest.raises(InvalidTools) as caught:
             tools.parse([tool()], choice, None)
         assert len(str(caught.value)) < 300
@@ -152,8 +147,7 @@ NUMBERS = [float("nan"), 1e400, 10**5000]
     ids=["NaN", "infinity", "digits", "set", "bytes", "tuple", "deep", "circle"],
 )  # fmt: skip
 def test_parameters_that_are_no_json(parameters: Any) -> None:
-    listed = [tool(parameters=parameters)]
-    test_what_is_no_list_of_tools(listed, "$.tools[0].function.parameters")
+    test_what_is_no_list_of_tools([tool(parameters=parameters)], "$.tools[0].function.parameters")
 
 
 @each_case
@@ -168,10 +162,10 @@ def test_a_name_as_a_choice_is_told_how_a_function_is_named(choice: str, name: s
     with pytest.raises(InvalidTools) as caught:
         tools.parse([tool()], choice, None)
     assert str(caught.value).startswith(f"'{choice}' is not one of 'auto', 'none', 'required'; ")
-    assert json.dumps(named(name)) in str(caught.value)
+    assert json.dumps(tool(name)) in str(caught.value)
 
 
-@pytest.mark.parametrize("choice", ["required", named("get")])
+@pytest.mark.parametrize("choice", ["required", tool("get")])
 @pytest.mark.parametrize("listed", [None, []])
 def test_a_call_is_demanded_but_there_is_no_tool(listed: list[Any] | None, choice: Any) -> None:
     with pytest.raises(InvalidTools) as caught:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from enforcer.schema import compile_schema
 from tests.schema_judge import accepts, compiled, is_valid
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 KINDS = [f"kind{i}" for i in range(12)]
 # `kind` may be left out, and then every branch is about the other property alone.
@@ -61,9 +61,7 @@ def test_they_are_what_the_keywords_say(schema: dict[str, Any], value: dict[str,
     assert accepts(compiled(schema), json.dumps(value)) == is_valid(schema, value)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 def test_an_element_of_each_is_a_matter_of_the_length_where_all_are() -> None:

@@ -8,12 +8,10 @@ from enforcer.errors import (
 from enforcer.schema import Limits, Root, compile_schema
 from tests.schema_judge import accepts, compiled
 from tests.support.cases import each_case
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.nested import nested
+from tests.support.schema_cases import schema_test
 
-
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 @each_case
@@ -41,13 +39,6 @@ def test_an_absent_schema_means_any_object() -> None:
     assert not accepts(grammar, "[1]")
 
 
-def nested(depth: int) -> dict[str, Any]:
-    schema: dict[str, Any] = {}
-    for _ in range(depth):
-        schema = {"items": schema}
-    return schema
-
-
 def cyclic() -> dict[str, Any]:
     schema: dict[str, Any] = {}
     schema["not"] = schema
@@ -58,7 +49,7 @@ def cyclic() -> dict[str, Any]:
 @pytest.mark.parametrize(
     "schema",
     [
-        nested(10_000),
+        nested(10_000, lambda inner: {"items": inner}, {}),
         cyclic(),
         {"minimum": 10**5000},
         {"enum": ["x"] * 30_000},

@@ -7,7 +7,7 @@ import pytest
 from enforcer.errors import UnsupportedSchema
 from enforcer.schema import Limits, Root, compile_schema, trace_schema
 from tests.support.cases import each_case
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 UNIQUE = {
     "type": "array",
@@ -96,9 +96,7 @@ def test_tracing_changes_nothing_of_the_grammar() -> None:
     assert (traced.definitions, traced.root) == (plain.definitions, plain.root)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 def test_what_cannot_be_kept_is_named_before_a_limit() -> None:

@@ -9,7 +9,7 @@ from enforcer.machine.tables import tables_of
 from enforcer.schema import Limits, OnUnsupported, compile_schema
 from tests.schema_judge import accepts, compiled
 from tests.support.cases import each_case
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 RELAX = OnUnsupported.RELAX
 NUMBERS = {
@@ -66,9 +66,7 @@ def test_nothing_that_is_kept_is_reported() -> None:
     assert compile_schema({"type": "null"}, on_unsupported=RELAX).relaxed == ()
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 def test_any_number_of_names_can_be_required() -> None:

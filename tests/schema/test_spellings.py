@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.schema_judge import accepts, compiled
 from tests.spelled_json import Form, spell
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 NAMED = {
     "type": "object",
@@ -18,9 +18,7 @@ NAMED = {
 CITY = ["city", "\\u0063ity", "cit\\u0079", "\\u0063\\u0069\\u0074\\u0079"]
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 @pytest.mark.parametrize("one", CITY)

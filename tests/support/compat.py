@@ -127,7 +127,7 @@ class Sources:
                 return node
             if isinstance(node, ast.Assign | ast.AnnAssign) and name in _assigned(node):
                 return node
-        if name in _set_on_self(scope):
+        if name in _on_self(scope, ast.Store):
             return scope
         module = owner.rpartition(".")[0]
         for base in scope.bases:
@@ -155,22 +155,13 @@ def _assigned(node: ast.Assign | ast.AnnAssign) -> set[str]:
     return {target.id for target in targets if isinstance(target, ast.Name)}
 
 
-def _set_on_self(scope: ast.AST) -> set[str]:
+def _on_self(scope: ast.AST, use: type[ast.expr_context] = ast.expr_context) -> set[str]:
+    """Name the attributes of `self` that are used in some way, as set or read."""
     return {
         node.attr
         for node in ast.walk(scope)
         if isinstance(node, ast.Attribute)
-        and isinstance(node.ctx, ast.Store)
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "self"
-    }
-
-
-def _used_on_self(scope: ast.AST) -> set[str]:
-    return {
-        node.attr
-        for node in ast.walk(scope)
-        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, use)
         and isinstance(node.value, ast.Name)
         and node.value.id == "self"
     }
@@ -198,8 +189,7 @@ class Ours:
         """
         module, _, name = dotted.partition(".")
         (file,) = _OURS.rglob(f"{module}.py")
-        tree = ast.parse(file.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ClassDef) and node.name == name:
                 return node
         raise LookupError(f"enforcer.vllm has no {dotted}")
@@ -211,7 +201,7 @@ class Ours:
         for node in scope.body:
             if isinstance(node, ast.Assign | ast.AnnAssign):
                 defined |= _assigned(node)
-        return defined | _set_on_self(scope)
+        return defined | _on_self(scope, ast.Store)
 
 
 def check(sources: Sources) -> Iterator[Finding]:
@@ -290,7 +280,7 @@ def _serving(sources: Sources, ours: Ours) -> Iterator[Finding]:
         # Methods and properties of the base are not state; what its constructor sets is.
         state = {
             used
-            for used in _used_on_self(inherited)
+            for used in _on_self(inherited)
             if not isinstance(sources.find(f"{_PARSER}.{used}"), _FUNCTIONS)
         }
         missing = state - mine
@@ -352,8 +342,7 @@ def fetch(version: str, folder: Path) -> Path:
         NoWheelError: pip could not download it.
 
     """
-    target = folder / f"vllm-{version}-sources"
-    return unpacked(version, target, lambda name: name.endswith(".py"))
+    return unpacked(version, folder / f"vllm-{version}-sources", lambda name: name.endswith(".py"))
 
 
 def unpacked(

@@ -1,6 +1,6 @@
 """Compiled grammars of the machine, and masks compared with the token ids that are accepted."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from functools import cache
 from random import Random
 from typing import Any
@@ -13,7 +13,7 @@ from enforcer.engines import ArgumentMatcher, CompiledGrammar
 from enforcer.layouts import BoundLayout
 from enforcer.machine import grammar as binding
 from enforcer.machine.grammar import MachineGrammar, bound_vocabulary
-from enforcer.machine.tables import tables_of
+from enforcer.machine.tables import CompiledTables, tables_of
 from enforcer.schema import Conventions, compile_schema
 from enforcer.turn.matcher import Matcher
 from enforcer.vocabulary import Vocabulary
@@ -70,6 +70,15 @@ def legal(matcher: ArgumentMatcher | Matcher, vocabulary: Vocabulary) -> set[byt
     return set(map(vocabulary.token_bytes, mask(matcher, vocabulary)))
 
 
+def assert_follows(
+    matcher: ArgumentMatcher | Matcher, vocabulary: Vocabulary, ids: Iterable[int]
+) -> None:
+    """Assert of token ids one after another that the mask has each and that it is accepted."""
+    for token_id in ids:
+        assert token_id in mask(matcher, vocabulary), (token_id, matcher)
+        assert matcher.accept(token_id), (token_id, matcher)
+
+
 def agreed(
     matcher: ArgumentMatcher | Matcher, vocabulary: Vocabulary, some: Iterable[int] | None = None
 ) -> set[int]:
@@ -108,23 +117,26 @@ def assert_known_after_going_back(
 
 def assert_same_interpreted(
     monkeypatch: pytest.MonkeyPatch,
-    make: Callable[[], kernel.TextMatcher],
+    tables: CompiledTables,
     vocabulary: Vocabulary,
     ids: Iterable[int],
+    **kind: Any,
 ) -> list[bool]:
     """Assert that the kernel's sources do as the compiled one; return which ids are accepted.
 
     Args:
         monkeypatch: replaces the kernel.
-        make: starts a text, from a tree that it builds anew.
+        tables: of the text.
         vocabulary: of the text.
         ids: of the text.
+        **kind: of the tree of the vocabulary, `is_raw` or `is_python`.
 
     """
     found = []
     for module in (kernel, interpreted()):
         monkeypatch.setattr(binding, "kernel", module)
-        text, steps = make(), []
+        text = MachineGrammar(tables, bound_vocabulary(vocabulary, **kind)).matcher()
+        steps = []
         for token_id in ids:
             allowed, work = mask(text, vocabulary), text.work
             steps.append((text.accept(token_id), allowed, work, text.is_accepting()))

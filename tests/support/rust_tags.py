@@ -57,8 +57,7 @@ def record(binary: Path, model: Path, parser: str) -> Iterator[dict[str, Any]]:
 
 def _render(process: subprocess.Popen[bytes], port: int, body: dict[str, Any]) -> Any:
     url = f"http://127.0.0.1:{port}/v1/chat/completions/render"
-    message = {"role": "user", "content": "Hi"}
-    sent = {"model": MODEL_NAME, "messages": [message], **body}
+    sent = {"model": MODEL_NAME, "messages": [{"role": "user", "content": "Hi"}], **body}
     while True:
         try:
             return httpx.post(url, json=sent, timeout=60).raise_for_status().json()

@@ -98,9 +98,15 @@ def cases_of(path: Path) -> list[SchemaCase]:
     return [SchemaCase(**{k: v for k, v in each.items() if v is not None}) for each in tables]
 
 
-def each_schema(test: Callable[[SchemaCase], None]) -> Callable[[SchemaCase], None]:
-    """Run a test once for each of the cases `schemas` beside its module."""
-    cases = cases_of(table_of(test.__code__.co_filename))
+def schema_test(
+    file: str, check: Callable[[SchemaCase], None] = SchemaCase.check
+) -> Callable[[SchemaCase], None]:
+    """Return a test that checks each of the cases `schemas` beside a module."""
+    cases = cases_of(table_of(file))
     rows = [pytest.param(each, id=each.name or json.dumps(each.schema)[:60]) for each in cases]
+
+    def test(case: SchemaCase) -> None:
+        check(case)
+
     marked: Callable[[SchemaCase], None] = pytest.mark.parametrize("case", rows)(test)
     return marked

@@ -159,8 +159,7 @@ def _untyped(given: ast.arguments) -> ast.arguments:
 
 def written(text: str) -> str:
     """Return the text of a page with the signatures of each of its sections."""
-    parts = re.split(r"(?m)^(?=## )", _BLOCK.sub("", text))
-    return "".join(map(_with_signatures, parts))
+    return "".join(map(_with_signatures, re.split(r"(?m)^(?=## )", _BLOCK.sub("", text))))
 
 
 def _with_signatures(part: str) -> str:

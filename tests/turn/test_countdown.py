@@ -29,8 +29,7 @@ def test_text_that_has_a_format_ends_in_time(schema: str) -> None:
     for extra in (0, 20):
         need = budget_cases.shortest(SCHEMAS[schema], Root.ANY) + 1
         found = served().matcher([], None, response_format=wanted, budget=int(need) + extra)
-        ids = budget_cases.drawn(found, random, int(need) + extra)
-        turn = served().parse(ids)
+        turn = served().parse(budget_cases.drawn(found, random, int(need) + extra))
         assert turn.ended
         jsonschema.Draft202012Validator(SCHEMAS[schema]).validate(json.loads(turn.content))
 
@@ -40,8 +39,7 @@ def test_text_that_has_a_format_ends_in_time(schema: str) -> None:
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_whatever_is_drawn_a_demanded_call_ends_in_time(schema: str, seed: int) -> None:
     random = Random(f"{schema} {seed}")
-    need = budget_cases.least_budget(schema=schema)
-    budget = need + [0, 1, 40][seed]
+    budget = budget_cases.least_budget(schema=schema) + [0, 1, 40][seed]
     tail = random.choice(["", "<think>", "Well, "])
     ids = budget_cases.drawn(start(budget, schema=schema, tail=tail), random, budget)
     assert_calls_are_whole(ids, write(V, HEADER + tail), SCHEMAS[schema])
@@ -141,8 +139,7 @@ def test_the_mask_has_what_accept_takes_however_many_ids_are_left(text: str, cho
 
 @pytest.mark.parametrize("seed", range(6))
 def test_an_end_that_one_id_makes_short_is_not_left_for_one_that_takes_many(seed: int) -> None:
-    tokens = [*V.texts, b"a" * 8]
-    vocabulary = enforcer.Vocabulary(tokens, V.controls)
+    vocabulary = enforcer.Vocabulary([*V.texts, b"a" * 8], V.controls)
     options = enforcer.Options(finish_within_budget=True, preamble_ids=0)
     served = enforcer.Enforcer(vocabulary, options=options)
     schema = of(x={"type": "string", "pattern": "^(a{40}|[xyz][qjvz]{39})$"})

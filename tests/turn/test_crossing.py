@@ -1,9 +1,11 @@
 """One token across one border, or several: what it does to a turn, and taking it back."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
-from enforcer.turn.lexer import Opening, Place
-from enforcer.turn.table import StateRow, Table
+from enforcer.turn.table import Table
 from tests.dialect_cases import TOOLS, at, opening, served, vocabulary
 from tests.support import cases
 from tests.vocabularies import feed, legal, row_of
@@ -63,18 +65,11 @@ def test_reasoning_before_a_demanded_call_is_not_counted() -> None:
     assert found.find(b"x{") not in legal(matcher)
 
 
-def test_rows_are_found_behind_tokens_and_not_at_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_found_behind_tokens_and_not_at_bytes(calls_of: Callable[..., list[Any]]) -> None:
     """Each place in white space has a row of its own, which takes milliseconds to find."""
     matcher, find = at("granite_20b_fc", "Well")
     token = find(b"<function_call")
-    asked: list[Place] = []
-    row_at = Table.row_at
-
-    def counted(table: Table, place: Place, opening: Opening) -> StateRow:
-        asked.append(place)
-        return row_at(table, place, opening)
-
-    monkeypatch.setattr(Table, "row_at", counted)
+    asked = calls_of(Table, "row_at")
     assert matcher.accept(token)
     assert len(asked) == 1
     assert find(b">") in legal(matcher)

@@ -23,8 +23,7 @@ def test_a_budget_that_is_too_small_is_refused_and_the_least_is_enough() -> None
     found = start(need)
     ids = []
     while found.state != "END":
-        allowed = legal(found)
-        ids.append(min(allowed))
+        ids.append(min(legal(found)))
         feed(found, ids[-1:])
     assert len(ids) <= need
     assert len(served().parse(ids, write(V, HEADER)).calls) == 1

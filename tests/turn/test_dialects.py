@@ -168,8 +168,7 @@ def test_a_dialect_is_named_by_itself_or_by_a_parser_and_others_are_told_of() ->
 
 
 def test_installed_files_precede_checkouts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    module = tmp_path / "enforcer" / "turn" / "dialects.py"
-    monkeypatch.setattr(dialects, "__file__", str(module))
+    monkeypatch.setattr(dialects, "__file__", str(tmp_path / "enforcer" / "turn" / "dialects.py"))
     beside = tmp_path / "grammars"
     beside.mkdir()
     (beside / "near.toml").touch()

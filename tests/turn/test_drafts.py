@@ -85,8 +85,7 @@ def test_tools_that_fail_fail_the_turn_no_earlier() -> None:
     def failing(*_: Any) -> NoReturn:
         raise ValueError
 
-    header = "functions.get:0<|tool_call_argument_begin|>"
-    assert proposed(at(HEADER, {"get": failing})) == header
+    assert proposed(at(HEADER, {"get": failing})) == "functions.get:0<|tool_call_argument_begin|>"
 
 
 @pytest.mark.parametrize("where", ["fill", "accept", "is_accepting", "rollback"])

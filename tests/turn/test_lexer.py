@@ -45,8 +45,7 @@ def test_what_spells_a_closed_marker_is_illegal() -> None:
     assert steps[-1] is None
     assert all(steps[:-1])
     # A control token is not even begun.
-    at = enter("kimi_k3", "SAID")
-    opened = run("kimi_k3", at, [control("kimi_k3", "<|open|>")], NO_CALL)
+    opened = run("kimi_k3", enter("kimi_k3", "SAID"), [control("kimi_k3", "<|open|>")], NO_CALL)
     assert opened == [None]
 
 
@@ -60,8 +59,7 @@ def test_a_closed_beginning_that_looks_like_text_is_text() -> None:
 
 def test_after_a_control_token_a_marker_has_to_go_on() -> None:
     close = control("kimi_k3", "<|close|>")
-    steps = run("kimi_k3", enter("kimi_k3", "CONTENT"), [close, *b"resp"])
-    assert steps[-1].place.committed
+    assert run("kimi_k3", enter("kimi_k3", "CONTENT"), [close, *b"resp"])[-1].place.committed
     assert run("kimi_k3", enter("kimi_k3", "CONTENT"), [close, *b"rx"])[-1] is None
 
 

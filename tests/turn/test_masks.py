@@ -1,5 +1,6 @@
 """Which tokens may come where borders are spelled, and what is kept of that."""
 
+from collections.abc import Callable
 from typing import Any, Never
 
 import pytest
@@ -8,7 +9,6 @@ import enforcer
 from enforcer.request.spec import Spec
 from enforcer.request.tools import parse
 from enforcer.turn.matcher import Matcher
-from enforcer.turn.position import Position
 from enforcer.turn.reader import TokenReader
 from tests.dialect_cases import CLOSED, TOOLS, at, knowing, opening, served, vocabulary
 from tests.engine_cases import closed
@@ -24,19 +24,12 @@ def test_where_text_leads_to_no_call_a_demanded_one_has_to_begin() -> None:
     assert find(b"{x") not in legal(matcher)
 
 
-def test_a_mask_looks_no_farther_than_tokens_reach(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_mask_looks_no_farther_than_tokens_reach(calls_of: Callable[..., list[Any]]) -> None:
     """Each call could be followed by another in the same token, as often as calls are allowed."""
     found = knowing("pythonic", b"a()", b"a(), a", b", a", b", a(), a(")
     many = enforcer.Enforcer(found, "pythonic", options=enforcer.Options(max_calls=5000))
     matcher = many.matcher([tool("a")])
-    started = []
-    begin = matcher._transitions.begin_arguments
-
-    def told(*what: Any) -> Any:
-        started.append(what)
-        return begin(*what)
-
-    monkeypatch.setattr(matcher._transitions, "begin_arguments", told)
+    started = calls_of(matcher._transitions, "begin_arguments")
     for token in (b"[", b"a(), a", b"(", b")", b", a(), a(", b")"):
         token_id = many.vocabulary.find(token)
         assert token_id in legal(matcher)
@@ -62,13 +55,11 @@ def two_sets(*tokens: bytes) -> list[set[bytes]]:
 
 
 def test_tokens_over_whole_arguments_are_legal_beside_any_other_tool() -> None:
-    ways = two_sets(b"(x", b"()", b"(),", b"(), ", b"(]")
-    assert ways == [{b"(x", b"()", b"(),", b"(), "}] * 2
+    assert two_sets(b"(x", b"()", b"(),", b"(), ", b"(]") == [{b"(x", b"()", b"(),", b"(), "}] * 2
 
 
 def test_tokens_that_reach_the_next_name_are_found_for_each_set_of_tools() -> None:
-    ways = two_sets(b"(x", b"(), b", b"(),c", b"(), d")
-    assert ways == [{b"(x", b"(), b"}, {b"(x", b"(),c"}]
+    assert two_sets(b"(x", b"(), b", b"(),c", b"(), d") == [{b"(x", b"(), b"}, {b"(x", b"(),c"}]
 
 
 def test_what_depends_on_names_does_so_also_where_it_was_kept() -> None:
@@ -144,8 +135,7 @@ def silent(said: str, text_format: dict[str, Any] | None, choice: str, **options
     made = enforcer.Enforcer(
         vocabulary("kimi_k3"), "kimi_k3", options=enforcer.Options(max_calls=3, **options)
     )
-    prompt = opening("kimi_k3")
-    found = made.matcher(TOOLS, choice, prompt_ids=prompt, response_format=text_format)
+    found = made.matcher(TOOLS, choice, prompt_ids=opening("kimi_k3"), response_format=text_format)
     for token in write(vocabulary("kimi_k3"), SILENCE.format(said)):
         if token not in legal(found):
             assert not found.accept(token)
@@ -244,8 +234,7 @@ def test_a_text_that_was_left_for_one_that_fails_goes_back_to_where_it_stood() -
     matcher = broken(both.matcher([TOOLS[0], tool("a", CLOSED)]), {"a"})
     feed(matcher, list(b"[get(a=1"))
     before = row_of(matcher)
-    crossing = both.vocabulary.find(b"), a(")
-    assert matcher.accept(crossing)
+    assert matcher.accept(both.vocabulary.find(b"), a("))
     assert matcher.failure is not None
     matcher.rollback(1)
     assert matcher.failure is None
@@ -303,21 +292,15 @@ def test_what_fails_at_the_start_closes_the_gate(monkeypatch: pytest.MonkeyPatch
 
 
 @pytest.mark.parametrize("name", ["pythonic", "llama3_json"])
-def test_masks_between_texts_are_kept_by_tools(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_masks_between_texts_are_kept_by_tools(
+    name: str, calls_of: Callable[..., list[Any]]
+) -> None:
     fresh = enforcer.Enforcer(vocabulary(name), name)
-    computed: list[object] = []
-    make = TokenReader.made
-
-    def told(reader: TokenReader, now: Position) -> Any:
-        computed.append(now)
-        return make(reader, now)
-
-    monkeypatch.setattr(TokenReader, "made", told)
+    computed = calls_of(TokenReader, "made")
     spec, rows, counts = Spec(parse(TOOLS, "auto", True), 0), [], []
     for _ in range(2):
         computed.clear()
-        matcher = fresh.start(spec, None)
-        rows.append(row_of(matcher))
+        rows.append(row_of(fresh.start(spec, None)))
         counts.append(len(computed))
     assert (rows[0] == rows[1]).all()
     assert counts[0] > 0 == counts[1]

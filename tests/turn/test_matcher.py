@@ -47,20 +47,12 @@ def test_a_call_is_enough_for_a_turn_and_so_is_what_the_prompt_has_said() -> Non
     for think in ("", "<think>", "<think></think>"):
         feed(at(think, prompt_ids=write(V, HEADER)), write(V, section(call("get", 0, "{}"))))
     for said, expected in (("x", True), ("\n", False), ("<think>x</think>", False)):
-        found = matcher(prompt_ids=write(V, HEADER + said))
-        assert (legal(found) >= STOP) == expected
+        assert (legal(matcher(prompt_ids=write(V, HEADER + said))) >= STOP) == expected
 
 
 @pytest.mark.parametrize("begun", ["", "<think>"])
-def test_text_begun_in_a_prompt_is_fast(begun: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    steps: list[int] = []
-    accept = Matcher.accept
-
-    def _accept(self: Matcher, token_id: int) -> bool:
-        steps.append(token_id)
-        return accept(self, token_id)
-
-    monkeypatch.setattr(Matcher, "accept", _accept)
+def test_text_begun_in_a_prompt_is_fast(begun: str, calls_of: Callable[..., list[Any]]) -> None:
+    steps = calls_of(Matcher, "accept")
     found = matcher(prompt_ids=write(V, HEADER + begun + "so it is " * 1000))
     assert len(steps) < 200
     once = matcher(prompt_ids=write(V, HEADER + begun + "so"))
@@ -85,8 +77,7 @@ def test_where_text_has_a_format_the_format_says_whether_none_fits(due: Due) -> 
             assert (legal(found) >= STOP) == may_end
         inside = at("<think>hm", prompt_ids=prompt, due=due, text_format=formatted(*texts))
         assert not STOP & legal(inside)  # no text that fits has been said
-    blank = at(" ", prompt_ids=prompt, due=due, text_format=formatted(" "))
-    assert legal(blank) == STOP
+    assert legal(at(" ", prompt_ids=prompt, due=due, text_format=formatted(" "))) == STOP
 
 
 @pytest.mark.slow
@@ -133,8 +124,7 @@ def test_inside_a_section_only_a_call_may_begin() -> None:
 
 def test_a_header_is_one_of_the_tools_at_the_next_index() -> None:
     found = at("<|tool_calls_section_begin|><|tool_call_begin|>", first=1)
-    spelled = {V.token_bytes(i) for i in legal(found)}
-    assert spelled == {b"f", b"functions", b"functions."}
+    assert {V.token_bytes(i) for i in legal(found)} == {b"f", b"functions", b"functions."}
     feed(found, V.encode("functions.get:"))
     assert {V.token_bytes(i) for i in legal(found)} == {b"1"}
     feed(found, V.encode("1"))
@@ -197,8 +187,7 @@ def test_ids_outside_the_vocabulary_and_holes_are_refused(token_id: int, text: s
 def test_tools_whose_names_are_prefixes_of_one_another() -> None:
     names = ["get", "get_", "get_weather", "getx", "functions.get", "g"]
     for name in names:
-        found = matcher(dict.fromkeys(names, known.TEXTS))
-        feed(found, write(V, section(call(name, 0, "{}"))))
+        feed(matcher(dict.fromkeys(names, known.TEXTS)), write(V, section(call(name, 0, "{}"))))
 
 
 # What a request permits
@@ -260,8 +249,7 @@ def test_without_room_for_text_a_prompt_that_has_said_some_is_gone_on_with() -> 
 
 
 def test_what_the_prompt_has_said_before_a_demanded_call_does_not_count() -> None:
-    prompt = write(V, HEADER + "Let me see, then.")
-    found = matcher(due=Due.CALL, preamble=1, prompt_ids=prompt)
+    found = matcher(due=Due.CALL, preamble=1, prompt_ids=write(V, HEADER + "Let me see, then."))
     assert legal(found) == TEXT | {BEGIN}
     feed(found, [ord("x")])
     assert legal(found) == {BEGIN}
@@ -298,8 +286,7 @@ def test_the_turn_starts_where_the_prompt_ends(prompt: str | None, expected: lis
 
 def test_header_text_in_ordinary_tokens_opens_no_turn() -> None:
     spelled = V.encode("<|im_assistant|>assistant<|im_middle|><think>")
-    found = matcher(prompt_ids=write(V, HEADER) + spelled)
-    assert legal(found) == TEXT | {BEGIN} | STOP
+    assert legal(matcher(prompt_ids=write(V, HEADER) + spelled)) == TEXT | {BEGIN} | STOP
 
 
 def test_arguments_go_on_where_the_prompt_leaves_them() -> None:

@@ -1,5 +1,6 @@
 """Ids read back into reasoning, content and calls."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -65,8 +66,7 @@ def test_a_call_that_is_cut_off_is_none() -> None:
 
 
 def test_only_declared_calls_are_kept() -> None:
-    turn = read(WHOLE, names={"a"})
-    assert [found.name for found in turn.calls] == ["a"]
+    assert [found.name for found in read(WHOLE, names={"a"}).calls] == ["a"]
     assert read(WHOLE, names=set()).calls == ()
 
 
@@ -75,8 +75,7 @@ def test_only_declared_calls_are_kept() -> None:
     ["get:0", "functions.get", "functions.get:" + "1" * 60, "search:2", "", "functions.:0"],
 )
 def test_a_malformed_header_makes_no_call(header: str) -> None:
-    text = section(call("get", 0, "{}")).replace("functions.get:0", header)
-    turn = read(text)
+    turn = read(section(call("get", 0, "{}")).replace("functions.get:0", header))
     assert turn.calls == ()
     assert turn.ended
 
@@ -126,8 +125,7 @@ def test_a_turn_of_a_prompt_that_nobody_knows_is_read_as_it_was_masked(name: str
 def test_a_whole_turn_of_kimi_k3_is_read_without_its_prompt() -> None:
     [*_, example] = dialects.load("kimi_k3").examples
     for text, stray in ((example["text"], None), ("<|close|>" + example["text"], 1)):
-        ids = write(vocabulary("kimi_k3"), text)
-        turn = served("kimi_k3").parse(ids)
+        turn = served("kimi_k3").parse(write(vocabulary("kimi_k3"), text))
         assert turn.stray == stray
         assert turn.reasoning == ("" if stray else example["reasoning"])
     # What is known to begin a turn does.
@@ -158,8 +156,7 @@ def test_events_come_as_ids_are_read() -> None:
 
 
 def test_an_undeclared_call_brings_no_event() -> None:
-    parser = Parser(TABLE, names={"a"})
-    events = parser.feed(write(V, WHOLE))
+    events = Parser(TABLE, names={"a"}).feed(write(V, WHOLE))
     assert [event.name for event in events if event.what is Happening.CALL] == ["a"]
     assert all("città" not in event.text for event in events)
 
@@ -268,18 +265,10 @@ def test_text_is_read_at_once_as_it_is_id_by_id(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["kimi_k2", "hermes"])
-def test_text_takes_a_few_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_takes_a_few_steps(name: str, calls_of: Callable[..., list[Any]]) -> None:
     table = served(name).table
-    steps: list[int] = []
-    step = Parser._step
-
-    def _step(self: Parser, token_id: int, events: list[Event]) -> bool:
-        steps.append(token_id)
-        return step(self, token_id, events)
-
-    monkeypatch.setattr(Parser, "_step", _step)
-    begun = [*opening(name), *write(table.vocabulary, "so it is " * 1000)]
-    parser = Parser(table, begun)
+    steps = calls_of(Parser, "_step")
+    parser = Parser(table, [*opening(name), *write(table.vocabulary, "so it is " * 1000)])
     another = parser.another()
     another.feed(write(table.vocabulary, "and so on " * 1000))
     assert len(steps) < 200
@@ -288,8 +277,7 @@ def test_text_takes_a_few_steps(name: str, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_another_reply_goes_on_inside_a_character() -> None:
-    begun = write(V, HEADER + "日")[:-1]
-    parser = Parser(TABLE, begun)
+    parser = Parser(TABLE, write(V, HEADER + "日")[:-1])
     for _ in range(2):
         another = parser.another()
         another.feed(write(V, "日")[-1:])
@@ -369,8 +357,7 @@ def test_arguments_of_a_call_that_is_dropped_are_not_those_of_the_one_before() -
     text = section(call("get", 0, '{"a":1}'), call("evil", 1, '{"b":2}'))
     reader = Parser(TABLE, None, {"get"})
     reader.feed(write(V, text))
-    found = reader.turn().calls
-    assert [(each.name, each.arguments) for each in found] == [("get", '{"a":1}')]
+    assert [(each.name, each.arguments) for each in reader.turn().calls] == [("get", '{"a":1}')]
     assert (reader.dropped, reader.dropped_name) == (1, "evil")
 
 

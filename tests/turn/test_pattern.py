@@ -1,14 +1,14 @@
 """Patterns of dialect files as languages over symbols."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from enforcer.layouts import pattern as symbol_languages
 from enforcer.layouts.pattern import Choice
-from enforcer.regex import Regex
-from enforcer.regex.derivative import derivative
 from enforcer.turn import dialects, pattern
 from enforcer.turn.pattern import BLANK, FIELDS, ID, INDEX, NAME, Language
 
@@ -111,15 +111,9 @@ def test_no_name_that_is_an_identifier_begins_with_an_underscore_or_a_digit() ->
         assert not reads(strict, text)
 
 
-def test_bytes_that_are_alike_are_tried_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bytes_that_are_alike_are_tried_once(calls_of: Callable[..., list[Any]]) -> None:
     """Masks are found by trying every byte at every place."""
-    tried: list[str] = []
-
-    def counted(regex: Regex, char: str) -> Regex:
-        tried.append(char)
-        return derivative(regex, char)
-
-    monkeypatch.setattr("enforcer.layouts.pattern.derivative", counted)
+    tried = calls_of(symbol_languages, "derivative")
     begun = pattern.language("a{_}b", lambda _: None).after(ord("a"))
     assert begun is not None
     tried.clear()

@@ -49,8 +49,7 @@ def test_calls_of_earlier_turns_count_whatever_their_ids(text: str, calls: int) 
 
 
 def test_the_opened_turn_s_own_calls_are_left_to_its_matcher() -> None:
-    begun = asked(call("a")) + OPEN + SECTION + call("functions.get:1")
-    assert count(begun) == 1
+    assert count(asked(call("a")) + OPEN + SECTION + call("functions.get:1")) == 1
 
 
 def test_markers_that_a_user_or_a_tool_spells_are_no_calls() -> None:
@@ -120,8 +119,7 @@ def test_a_long_prompt_is_read_once_whatever_stands_in_it() -> None:
             found = super().__getitem__(at)
             return Counted(found) if isinstance(at, slice) else found
 
-    texts = ("x" * 5000, "<|open|>call " * 5000, "<|open|>" * 5000)
-    for text in texts:
+    for text in ("x" * 5000, "<|open|>call " * 5000, "<|open|>" * 5000):
         prompt = Counted(write(K3, K3_OPEN + text + K3_END + K3_OPEN))
         read.clear()
         assert prompt_calls.count_calls(table, prompt) == 0

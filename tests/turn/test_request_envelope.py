@@ -121,8 +121,9 @@ def test_looking_compiles_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("compiled")
 
     monkeypatch.setattr(machine.MachineEngine, "compile", refuse)
-    begun = BEGIN + "functions.get:0" + ARGUMENTS + '{"a'
-    prompt = vocabularies.write(VOCABULARY, OPENING + begun)
+    prompt = vocabularies.write(
+        VOCABULARY, OPENING + (BEGIN + "functions.get:0" + ARGUMENTS + '{"a')
+    )
     look_at_prompt(ENFORCER.table, spec(), Options(), prompt)
 
 

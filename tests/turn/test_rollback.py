@@ -73,8 +73,7 @@ def test_drafts_may_be_longer_than_what_is_kept() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("kept", [4, None])
 def test_a_long_text_leaves_nothing_for_the_garbage_collector(kept: int | None) -> None:
-    prompt = write(V, HEADER + "<think>")
-    found = matcher({"get": [b"x" * 5000]}, prompt_ids=prompt, rollback=kept)
+    found = matcher({"get": [b"x" * 5000]}, prompt_ids=write(V, HEADER + "<think>"), rollback=kept)
     feed(found, [ord("x")] * 10)
     gc.collect()
     before = len(gc.get_objects())

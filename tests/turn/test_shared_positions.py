@@ -110,8 +110,7 @@ def test_the_headers_of_a_kind_count_for_its_weight_wherever_they_begin() -> Non
     begun = f"{HEADER}<|tool_calls_section_begin|><|tool_call_begin|>functions."
     names = tuple(f"get_{at}" for at in range(100))
     for _ in range(2):
-        matcher = turns.begin(*names, prompt=begun)
-        feed(matcher, write(V, "get_1"))
+        feed(turns.begin(*names, prompt=begun), write(V, "get_1"))
     (header,) = turns.table.tries._values.values()
     assert turns.table.alike.weight > header.weight / 2
 
@@ -131,8 +130,7 @@ def test_headers_heavier_than_the_bound_are_not_held(monkeypatch: pytest.MonkeyP
 def test_text_does_not_fill_what_is_shared(due: Due) -> None:
     turns = Turns()
     for token_id in range(ord("A"), ord("z")):
-        matcher = turns.begin(due=due)
-        feed(matcher, [token_id, *TURN[TURN.index(V.control("</think>")) + 1 :]])
+        feed(turns.begin(due=due), [token_id, *TURN[TURN.index(V.control("</think>")) + 1 :]])
         if token_id == ord("B"):
             weight = turns.table.alike.weight
     assert weight == turns.table.alike.weight > 0

@@ -81,8 +81,6 @@ def test_kimis_own_vocabulary_has_all_tokens() -> None:
 @pytest.mark.parametrize("text", [b"a1(", b"_a(", b'"('])
 def test_names_that_a_format_cannot_write_are_read(text: bytes) -> None:
     """Which are generated is the request's to say."""
-    from tests.dialect_cases import served
-
     lexer = served("pythonic").table.lexer
     place = lexer.enter("HEADER")
     for byte in text:
@@ -98,8 +96,6 @@ def test_names_that_a_format_cannot_write_are_read(text: bytes) -> None:
      ("llama3_json", True), ("granite", True)],
 )  # fmt: skip
 def test_whether_text_may_turn_out_to_be_a_call(name: str, spells: bool) -> None:
-    from tests.dialect_cases import served
-
     assert served(name).table.spells_calls is spells
 
 

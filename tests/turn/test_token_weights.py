@@ -87,8 +87,7 @@ def test_rows_have_the_ids_of_at_most_a_weight() -> None:
 
 
 def test_of_few_ids_all_are_tried_the_short_ones_first() -> None:
-    found = weighed()
-    tried = found.to_try(VOCABULARY.text_row).tolist()
+    tried = weighed().to_try(VOCABULARY.text_row).tolist()
     assert set(tried) == bits(VOCABULARY.text_row)
     short = {*map(str.encode, '{}[],:"\\ \n0123456789.eE+-tfnTFN'), b' "', b" \n"}
     assert {VOCABULARY.token_bytes(i) for i in tried[: len(short)]} == short
@@ -96,8 +95,7 @@ def test_of_few_ids_all_are_tried_the_short_ones_first() -> None:
 
 def test_of_many_ids_those_are_tried_that_begin_or_end_something() -> None:
     texts = (VOCABULARY.token_bytes(i) for i in range(VOCABULARY.size - 1))
-    many = [*texts, *(f"w{i}".encode() for i in range(4000))]
-    vocabulary = Vocabulary(many, {})
+    vocabulary = Vocabulary([*texts, *(f"w{i}".encode() for i in range(4000))], {})
     layout = dialects.load("kimi_k2").layout({})
     tried = TokenWeights(vocabulary, layout).to_try(vocabulary.text_row)
     found = {vocabulary.token_bytes(int(i)) for i in tried}
@@ -111,11 +109,9 @@ def test_a_text_is_counted_in_its_longest_ids() -> None:
 
 def test_the_ids_of_a_marker_are_of_its_texts_and_special_tokens() -> None:
     marker = pattern.language("ab<|end|>true", VOCABULARY.controls.get)
-    found = (TOKENS[b"ab"], VOCABULARY.control(END), TOKENS[b"true"])
-    assert weighed().ids_of(marker) == found
+    assert weighed().ids_of(marker) == (TOKENS[b"ab"], VOCABULARY.control(END), TOKENS[b"true"])
 
 
 def test_what_a_token_begins_behind_a_header_is_weighed() -> None:
     tokens = [*(bytes([byte]) for byte in range(256)), b'": {"a', b"::::", b"((x"]
-    kimi = dialects.load("kimi_k2").layout({})
-    assert TokenWeights(Vocabulary(tokens, {}), kimi).leading == 2
+    assert TokenWeights(Vocabulary(tokens, {}), dialects.load("kimi_k2").layout({})).leading == 2

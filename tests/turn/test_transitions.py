@@ -29,8 +29,7 @@ def moves(
     *,
     names: tuple[str, str] = ("get", "a"),
 ) -> Transitions:
-    table = served(name).table
-    allowed = Envelope(table, names, due=Due.WORD, most=3, first=0, preamble=5)
+    allowed = Envelope(served(name).table, names, due=Due.WORD, most=3, first=0, preamble=5)
     return Transitions(allowed, arguments, expect, is_shared=True)
 
 
@@ -39,8 +38,7 @@ def known(name: str) -> Callable[..., Any]:
 
 
 def test_a_state_begins_with_its_row_and_no_text_of_its_own() -> None:
-    made = moves("hermes", known("hermes"))
-    found = made.enter("SILENT", 1, 2)
+    found = moves("hermes", known("hermes")).enter("SILENT", 1, 2)
     assert (found.state, found.calls, found.text) == ("SILENT", 1, 2)
     assert found.grammar is None
     assert found.place == Place("SILENT")
@@ -122,13 +120,11 @@ def test_after_a_text_its_format_is_decided(texts: list[str], due: Due, fits: bo
         table, ("get",), due=due, most=3, first=0, preamble=5, text_format=lambda: text
     )
     made = Transitions(allowed, known("kimi_k3"), None, is_shared=True)
-    begin = made.enter("SILENT", 0, 0)
-    behind = made.follow(begin, "SAID_NOTHING")
+    behind = made.follow(made.enter("SILENT", 0, 0), "SAID_NOTHING")
     assert behind.row.opening.permits(Guard.EMPTY) is fits
     # A think has no text before it, and a call has none to come.
     for at, to in (("START", "REASONING"), ("SILENT", "REASONING"), ("BETWEEN", "CLOSED")):
-        after = made.follow(made.enter(at, 0, 0), to)
-        assert not after.row.opening.permits(Guard.EMPTY)
+        assert not made.follow(made.enter(at, 0, 0), to).row.opening.permits(Guard.EMPTY)
 
 
 def test_what_is_kept_depends_on_the_grammars_that_were_asked_for() -> None:

@@ -1,6 +1,8 @@
 """Which turn a prompt has opened, in every format."""
 
+from collections.abc import Callable
 from random import Random
+from typing import Any
 
 import pytest
 
@@ -74,18 +76,11 @@ def test_a_prompt_of_any_length_opens_the_turn_that_its_tail_does(name: str) -> 
 
 
 @pytest.mark.parametrize("name", ["kimi_k3", "llama3_json", "granite", "hermes"])
-def test_roles_are_read_up_to_the_assistants(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_roles_are_read_up_to_the_assistants(name: str, calls_of: Callable[..., list[Any]]) -> None:
     found = cases.served(name).table
     begin = cases.opening(name)[0]
-    reads: list[int] = []
-    read = Vocabulary.token_bytes
-
-    def token_bytes(self: Vocabulary, token_id: int) -> bytes:
-        reads.append(token_id)
-        return read(self, token_id)
-
     text = write(found.vocabulary, "a") * 5000
-    monkeypatch.setattr(Vocabulary, "token_bytes", token_bytes)
+    reads = calls_of(Vocabulary, "token_bytes")
     assert found.opened([begin, *text]) == (found.dialect.start, ())
     assert len(reads) <= len((found.dialect.turn.role or "").encode())
 

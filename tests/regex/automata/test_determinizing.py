@@ -13,7 +13,7 @@ from enforcer.regex.automata.exploring import explore
 from enforcer.regex.charset import CharSet
 from enforcer.regex.constructors import EPSILON, chars, concat, length, marker, repeat
 from enforcer.regex.formats import regexes
-from enforcer.regex.syntax import Explored
+from tests.languages import accepted
 
 _TEXTS = ["".join(each) for count in range(6) for each in product("ab", repeat=count)]
 _counts = st.sampled_from([(0, 1), (0, 2), (0, None), (1, 3), (2, 2), (2, 4), (1, None), (3, 3)])
@@ -33,19 +33,6 @@ def _combined(inner: st.SearchStrategy[Regex]) -> st.SearchStrategy[Regex]:
 _AB = chars(CharSet.span("ab"))
 _leaves = [literal("a"), literal("ab"), _AB, ANY, EPSILON, NOTHING, length(1, 2)]
 _expressions = st.recursive(st.sampled_from(_leaves), _combined, max_leaves=8)
-
-
-def _state(found: Explored, text: str) -> int:
-    at = 0
-    for char in text:
-        atom = next(i for i, each in enumerate(found.atoms) if char in each)
-        at = int(found.rows[at][atom]) if at >= 0 else -1
-    return at
-
-
-def _accepted(found: Explored, text: str) -> int:
-    at = _state(found, text)
-    return 0 if at < 0 else found.accepts[at]
 
 
 def _before_a(least: int, most: int) -> Regex:
@@ -70,7 +57,7 @@ def test_an_automaton_accepts_what_derivatives_match(languages: tuple[Regex, ...
     found = explore(languages)
     for text in _TEXTS:
         expected = sum(1 << k for k, each in enumerate(languages) if fullmatch(each, text))
-        assert _accepted(found, text) == expected, text
+        assert accepted(found, text) == expected, text
 
 
 @pytest.mark.parametrize(
@@ -88,14 +75,14 @@ def test_numbers_are_accepted_as_derivatives_match_them(numbers: NumberSet) -> N
     for count in range(6):
         for text in map("".join, product("-0179.e", repeat=count)):
             if count < 5 or "e" not in text:
-                assert bool(_accepted(found, text)) == fullmatch(language, text), text
+                assert bool(accepted(found, text)) == fullmatch(language, text), text
 
 
 def test_only_the_longest_of_equal_runs_is_counted() -> None:
     found = explore((parse("a.{0,200}b$"),))
     assert len(found.accepts) < 410
     for text, fits in (("ab", True), ("a" + "a" * 200 + "b", True), ("a" + "c" * 201 + "b", False)):
-        assert bool(_accepted(found, text)) == fits
+        assert bool(accepted(found, text)) == fits
 
 
 def test_runs_whose_counts_leave_a_gap_stay_two() -> None:
@@ -103,7 +90,7 @@ def test_runs_whose_counts_leave_a_gap_stay_two() -> None:
     found = explore(
         (either(concat(repeat(x, 2, 3), literal("y")), concat(repeat(x, 6, 7), literal("y"))),)
     )
-    assert [n for n in range(10) if _accepted(found, "x" * n + "y")] == [2, 3, 6, 7]
+    assert [n for n in range(10) if accepted(found, "x" * n + "y")] == [2, 3, 6, 7]
 
 
 def test_runs_beyond_the_end_of_an_intersection_are_equal() -> None:
@@ -127,12 +114,12 @@ def test_the_deepest_expression_is_explored() -> None:
     language = literal("ab")
     while language.depth < exploring._DEEPEST - 2:
         language = inverse(concat(either(language, literal("b")), literal("a")))
-    assert _accepted(explore((language,)), "a" * 200) == fullmatch(language, "a" * 200)
+    assert accepted(explore((language,)), "a" * 200) == fullmatch(language, "a" * 200)
 
 
 def test_texts_that_are_patterns_are_explored() -> None:
     found = explore((regexes(),))
     texts = (r"^a{2,5}(?:b|[^\]-])*$", r"[a-f\d]", "(", "a{5,2}", r"(?!x(y(z(?=.))))", "[z-a]")
-    assert [bool(_accepted(found, each)) for each in texts] == [
+    assert [bool(accepted(found, each)) for each in texts] == [
         fullmatch(regexes(), each) for each in texts
     ]

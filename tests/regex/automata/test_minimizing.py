@@ -10,15 +10,7 @@ from enforcer.regex.automata import minimizing
 from enforcer.regex.automata.exploring import explore
 from enforcer.regex.automata.minimizing import minimal
 from enforcer.regex.syntax import Explored
-from tests.languages import SHARP, languages, texts
-
-
-def _accepted(found: Explored, text: str) -> int:
-    state = 0
-    for char in text:
-        atom = next(i for i, each in enumerate(found.atoms) if char in each)
-        state = found.rows[state][atom] if state >= 0 else -1
-    return 0 if state < 0 else found.accepts[state]
+from tests.languages import SHARP, accepted, languages, texts
 
 
 @given(st.lists(languages, min_size=1, max_size=6).map(tuple), texts(SHARP))
@@ -28,7 +20,7 @@ def _accepted(found: Explored, text: str) -> int:
 def test_the_minimal_automaton_has_the_same_languages(tuple_: tuple[Regex, ...], text: str) -> None:
     found, _, _ = minimal(explore(tuple_))
     expected = sum(1 << k for k, each in enumerate(tuple_) if fullmatch(each, text))
-    assert _accepted(found, text) == expected
+    assert accepted(found, text) == expected
 
 
 def _are_told_apart(found: Explored, one: int, other: int) -> bool:

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from enforcer.schema.algebra.arrays import least
 from tests.schema_judge import agrees
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 _typed = ({"type": "integer"}, {"type": ["integer", "string"]})
 _values = st.sampled_from([True, False, *_typed, {"const": 1}, {"enum": [1, "x"]}])
@@ -36,9 +36,7 @@ def test_complement_is_the_rest(schema: Any, instances: Any) -> None:
     agrees({"not": schema}, instances)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 _maxima = st.none() | st.integers(0, 5)

@@ -8,16 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.errors import SchemaLimit, UnsupportedSchema
-from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.grammar import ANYTHING, NEVER, NOTHING, ArrayShape, ObjectShape, Value
 from enforcer.schema.limits import Limits
-from tests.formula_cases import ATOMS, WORLDS, build, expressions, fits, holds
-
-
-def arena(targets: dict[Hashable, Any] | None = None, limits: Limits | None = None) -> Algebra:
-    """Give an algebra whose references lead to the formulas of a dictionary."""
-    targets = {} if targets is None else targets
-    return Algebra(limits or Limits(), targets.__getitem__, lambda key: f"$.{key}")
+from tests.formula_cases import ATOMS, WORLDS, arena, build, expressions, fits, holds
 
 
 @given(expressions)
@@ -61,8 +54,7 @@ def test_narrowing_is_intersection(expression: tuple[str, Any], atom: int) -> No
 
 def test_exactly_one_of_a_constant_and_its_type() -> None:
     algebra = arena()
-    parts = [algebra.value(ATOMS[5]), algebra.value(ATOMS[7])]
-    value = algebra.normal(algebra.one_of(parts))
+    value = algebra.normal(algebra.one_of([algebra.value(ATOMS[5]), algebra.value(ATOMS[7])]))
     assert not fits(value, 1)
     assert fits(value, 0)
 

@@ -7,11 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from enforcer.regex import ANY, inverse, literal, parse
-from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.grammar import ALWAYS, NEVER, Formula, ObjectShape, Value, Witness
-from enforcer.schema.limits import Limits
+from tests.formula_cases import arena
 from tests.schema_judge import agrees
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 _names = st.sampled_from(["a", "b", "ab"])
 _values = st.sampled_from(
@@ -52,9 +51,7 @@ def test_difference(one: Any, other: Any, instances: Any) -> None:
     agrees({"type": "object", **one, "not": other}, instances)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class() -> None:
@@ -67,10 +64,6 @@ def test_the_child_of_a_name_is_the_declared_one_or_that_of_its_class() -> None:
 def requiring(*names: str, **more: Any) -> ObjectShape:
     declared = (("a", ALWAYS), ("b", ALWAYS), ("c", ALWAYS))
     return ObjectShape(names=declared, required=frozenset(names), **more)
-
-
-def arena() -> Algebra:
-    return Algebra(Limits(), lambda _: None, lambda _: "$")
 
 
 def joined(*shapes: ObjectShape) -> list[ObjectShape]:
@@ -92,8 +85,7 @@ def test_a_shape_covers_others_whose_properties_imply_its_own() -> None:
     either = algebra.disj((string, null))
 
     def shape(value: Formula, *required: str, other: Formula = ALWAYS) -> ObjectShape:
-        names = (("a", value), ("b", other))
-        return ObjectShape(names=names, required=frozenset(required))
+        return ObjectShape(names=(("a", value), ("b", other)), required=frozenset(required))
 
     def kept(*shapes: ObjectShape) -> list[ObjectShape]:
         return algebra.objects.without_covered(shapes)

@@ -11,13 +11,8 @@ from enforcer.regex import ANY, literal
 from enforcer.schema.algebra.normal_form import Algebra
 from enforcer.schema.algebra.oneof_overlap import OneOfOverlap
 from enforcer.schema.grammar import Formula, ObjectShape, Value
-from enforcer.schema.limits import Limits
-from tests.formula_cases import WORLDS, build, expressions, holds
+from tests.formula_cases import WORLDS, arena, build, expressions, holds
 from tests.schema_judge import agrees
-
-
-def arena() -> Algebra:
-    return Algebra(Limits(), lambda _: None, lambda _: "$")
 
 
 @given(st.lists(expressions, min_size=2, max_size=5))
@@ -77,8 +72,7 @@ def test_a_kind_tells_nothing_where_a_value_is_no_object(types: list[str], other
         }
         for word in ("a", other)
     ]
-    values = [None, True, 1, 1.5, "x", [], {}, {"kind": "a"}, {"kind": "b"}]
-    agrees({"oneOf": kinds}, values)
+    agrees({"oneOf": kinds}, [None, True, 1, 1.5, "x", [], {}, {"kind": "a"}, {"kind": "b"}])
 
 
 @given(st.lists(_branches, min_size=2, max_size=4))

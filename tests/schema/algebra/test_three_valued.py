@@ -8,7 +8,7 @@ from enforcer.schema.grammar import ALWAYS, NEVER, Formula
 from tests.schema_judge import accepts, compiled
 from tests.schema_reading import parser_of
 from tests.support.cases import each_case
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 UNCLEAR = {"type": "string", "pattern": r"^\w$"}
 
@@ -42,9 +42,7 @@ def test_constants_are_never_unknown() -> None:
     assert algebra.three_valued.widened(ALWAYS) == ALWAYS
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 def test_what_asks_of_itself_before_it_has_been_read_is_read_once() -> None:

@@ -21,7 +21,7 @@ from tests.drawn_json import DIALECTS, Dialect
 from tests.schema_judge import accepts, compiled
 from tests.schema_strategies import schemas
 from tests.support.cases import each_case
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import SchemaCase, schema_test
 from tests.walks import examples
 
 BASE = "https://schemas.example.com/"
@@ -64,10 +64,12 @@ def test_what_is_no_json_is_left_to_whoever_compiles_it() -> None:
         assert COMMON.bundle(text) == text
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
+def _check_bundled(case: SchemaCase) -> None:
     provided = Documents(case.documents) if case.documents else COMMON
     replace(case, schema=bundled(case.schema, provided)).check()
+
+
+test_schemas = schema_test(__file__, _check_bundled)
 
 
 def test_only_what_is_needed_is_put_in() -> None:
@@ -116,8 +118,7 @@ def test_what_is_no_document(schemas: dict[str, Any], message: str) -> None:
 
 
 def test_what_documents_add_counts_against_the_limits() -> None:
-    provided = documents(a={"$comment": "x" * 500})
-    schema = bundled({"$ref": f"{BASE}a.json"}, provided)
+    schema = bundled({"$ref": f"{BASE}a.json"}, documents(a={"$comment": "x" * 500}))
     compile_schema(schema)
     with pytest.raises(SchemaLimit):
         compile_schema(schema, limits=Limits(size=400))
@@ -152,14 +153,13 @@ def pieces(schema: dict[str, Any], dialect: Dialect) -> tuple[dict[str, Any], di
         return value
 
     rest = {name: each for name, each in schema.items() if name != dialect.definitions}
-    taken = schema.get(dialect.definitions, {})
     provided = {
         BASE + files[name]: (
             {"$schema": dialect.uri, **moved(each, f"{BASE}root")}
             if dialect.uri and isinstance(each, dict)
             else moved(each, f"{BASE}root")
         )
-        for name, each in taken.items()
+        for name, each in schema.get(dialect.definitions, {}).items()
     }
     return {key: f"{BASE}root", **moved(rest, "#")}, provided
 

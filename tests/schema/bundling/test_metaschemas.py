@@ -15,8 +15,7 @@ MINE = "https://example.com/mine"
 
 
 def read(*, name: str = MINE, schema: str = LATEST, **more: Any) -> SchemaDialect | None:
-    known = {MINE: {"$schema": schema, **more}}
-    return dialect_of(name, known.get)
+    return dialect_of(name, {MINE: {"$schema": schema, **more}}.get)
 
 
 def vocabulary(*names: str, base: str = V, more: Any = None) -> dict[str, Any]:

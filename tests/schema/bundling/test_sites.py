@@ -10,6 +10,7 @@ from enforcer.schema.bundling.sites import Resources, TooManySitesError, is_abso
 from enforcer.schema.reading.drafts import STANDARD, Draft
 from enforcer.schema.reading.identifiers import identifier, joined
 from tests.support.cases import each_case
+from tests.support.nested import nested
 
 BASE = "https://example.com/"
 OUT = {"$ref": "out"}
@@ -98,9 +99,7 @@ def test_a_reference_is_moved_with_its_fragment() -> None:
 
 @pytest.mark.slow
 def test_depth_is_no_matter_and_size_is() -> None:
-    schema: dict[str, Any] = {}
-    for _ in range(50_000):
-        schema = {"not": schema}
+    schema = nested(50_000, lambda inner: {"not": inner}, {})
     assert not look(schema).references
     assert not look_through(schema, SchemaDialect(), named, 50_001).references
     with pytest.raises(TooManySitesError):

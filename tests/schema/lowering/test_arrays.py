@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from enforcer.errors import UnsupportedSchema
 from enforcer.schema import compile_schema
 from tests.schema_judge import accepts, agrees, compiled
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 _elements = st.sampled_from(
     [{"enum": [1, 2, "x"]}, {"type": "boolean"}, {"enum": [None, 1]}, {"const": 2}, False]
@@ -54,9 +54,7 @@ def test_elements_that_are_counted(schema: Any, instances: Any) -> None:
     agrees({"type": "array", **schema}, instances)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 def test_one_element_is_distinct_by_itself() -> None:

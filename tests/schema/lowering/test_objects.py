@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from enforcer.schema import compile_schema
 from tests.schema_judge import accepts, agrees, compiled
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 _values = st.sampled_from([True, {"type": "integer"}, {"type": "string"}, False])
 _names = st.sampled_from(["a", "b", "c"])
@@ -36,9 +36,7 @@ def test_properties_that_are_counted(schema: Any, instances: Any) -> None:
     agrees({"type": "object", **schema}, instances)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 def test_undeclared_names_are_counted_where_a_pattern_alone_allows_them() -> None:

@@ -5,12 +5,9 @@ import pytest
 from enforcer.errors import UnsupportedSchema
 from enforcer.machine.tables import tables_of
 from enforcer.schema import compile_schema
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
-
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 def test_shapes_that_settle_to_the_same_are_one() -> None:

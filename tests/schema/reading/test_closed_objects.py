@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from enforcer.errors import UnsatisfiableSchema
 from enforcer.schema import Conventions
 from tests.schema_judge import accepts, compiled, is_valid
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 CLOSED = Conventions(closed_objects=True)
 A = {"type": "object", "properties": {"a": {"type": "integer"}}}
@@ -18,9 +18,7 @@ def fits(schema: dict[str, Any], value: Any) -> bool:
     return accepts(compiled(schema, conventions=CLOSED), json.dumps(value))
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 def test_branches_that_combine_in_too_many_ways_leave_the_names_of_all() -> None:
@@ -73,5 +71,4 @@ def test_whatever_fits_closed_fits_as_written(schema: dict[str, Any], values: li
 def test_an_all_of_is_closed_as_by_unevaluated_properties(declared: Any, value: Any) -> None:
     schema = {"allOf": [{"properties": each} for each in declared]}
     if len(declared) > 1:
-        said = {**schema, "unevaluatedProperties": False}
-        assert fits(schema, value) == is_valid(said, value)
+        assert fits(schema, value) == is_valid({**schema, "unevaluatedProperties": False}, value)

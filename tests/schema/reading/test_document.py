@@ -9,7 +9,7 @@ from enforcer.schema import compile_schema
 from enforcer.schema.reading.document import shown, step
 from tests.schema_judge import accepts, compiled
 from tests.support.cases import each_case
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 
 def test_paths_can_be_read() -> None:
@@ -26,9 +26,7 @@ def test_values_are_shown_as_json(value: Any, text: str) -> None:
     assert shown(value) == text
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 @each_case

@@ -6,7 +6,7 @@ import pytest
 from enforcer.errors import InvalidSchema, Problem
 from tests.schema_judge import accepts, compiled
 from tests.support.cases import each_case
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 DRAFTS = [
     None,
@@ -61,9 +61,7 @@ def test_identifiers_ignore_values_of_no_schema(draft: str | None, part: dict[st
     takes_integers(of(draft, part, {"$id": "http://example.com/a", "id": "http://example.com/a"}))
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 @each_case

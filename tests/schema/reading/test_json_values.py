@@ -8,14 +8,8 @@ from enforcer.errors import InvalidSchema, SchemaError, SchemaLimit
 from enforcer.schema import Limits, compile_schema
 from enforcer.schema.reading.json_values import check_json
 from tests.schema_judge import compiled
-from tests.support.schema_cases import SchemaCase, each_schema
-
-
-def nested(depth: int, key: str = "items") -> dict[str, Any]:
-    schema: dict[str, Any] = {}
-    for _ in range(depth):
-        schema = {key: schema}
-    return schema
+from tests.support.nested import nested
+from tests.support.schema_cases import schema_test
 
 
 def cyclic_list() -> dict[str, Any]:
@@ -58,10 +52,11 @@ def test_what_is_neither_object_nor_boolean(schema: Any) -> None:
 
 @pytest.mark.parametrize("key", ["items", "not", "additionalProperties"])
 def test_ten_thousand_levels(key: str) -> None:
+    schema = nested(10_000, lambda inner: {key: inner}, {})
     with pytest.raises(SchemaLimit, match="deeper"):
-        compile_schema(nested(10_000, key))
+        compile_schema(schema)
     with pytest.raises(SchemaLimit, match="deep"):
-        compile_schema(nested(10_000, key), limits=Limits(depth=100_000))
+        compile_schema(schema, limits=Limits(depth=100_000))
 
 
 def test_cycles_of_python_objects() -> None:
@@ -72,9 +67,7 @@ def test_cycles_of_python_objects() -> None:
             compile_schema(schema)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 @pytest.mark.slow
@@ -91,7 +84,7 @@ def test_costly_patterns_are_refused_or_compiled(pattern: str) -> None:
 @pytest.mark.slow
 def test_at_least_moonshots_own_limits_fit() -> None:
     compile_schema({"properties": {f"p{i}": {"type": "string"} for i in range(3_000)}})
-    compile_schema(nested(30))
+    compile_schema(nested(30, lambda inner: {"items": inner}, {}))
     compile_schema({"enum": [f"value {i}" for i in range(1_000)]})
     compile_schema({"anyOf": [{"properties": {f"k{i}": {"const": i}}} for i in range(500)]})
     compile_schema({"description": "x" * 120_000})

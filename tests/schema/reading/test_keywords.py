@@ -13,7 +13,7 @@ from enforcer.schema.limits import Limits
 from enforcer.schema.reading.keywords import Keywords
 from tests.schema_reading import parser_of
 from tests.support.cases import each_case
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 
 def keywords(schema: dict[str, Any], limits: Limits | None = None) -> Keywords:
@@ -60,8 +60,7 @@ def test_what_is_not_there() -> None:
 
 
 def test_languages_of_a_pattern_are_disjoint() -> None:
-    found = keywords({})
-    matching, failing = found.languages("pattern", r"^\w")
+    matching, failing = keywords({}).languages("pattern", r"^\w")
     assert [fullmatch(matching, x) for x in ("a", "é", "-")] == [True, False, False]
     assert [fullmatch(failing, x) for x in ("a", "é", "-")] == [False, False, True]
 
@@ -106,6 +105,4 @@ def test_integers_are_numbers() -> None:
     assert not excluded({"minimum": "3"}, "integer")
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)

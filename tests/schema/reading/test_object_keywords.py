@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from enforcer.schema.grammar import Value
 from tests.schema_judge import accepts, agrees, compiled
 from tests.schema_reading import parser_of
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 _values = st.sampled_from([True, False, {"type": "integer"}, {"type": "string"}])
 # Two that overlap, two that are alike, and one that holds a declared name.
@@ -39,9 +39,7 @@ def test_objects(schema: dict[str, Any], instances: list[dict[str, Any]]) -> Non
     agrees(schema, instances)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 @pytest.mark.parametrize("patterns", [["^a"], ["^a", "^b"], ["^a", "^b", "^c"]])

@@ -1,8 +1,5 @@
 """What keywords mean that combine subschemas, and what is malformed in them."""
 
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
-
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)

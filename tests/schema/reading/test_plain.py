@@ -16,14 +16,8 @@ from enforcer.schema.reading.plain import _DEPTH, is_plain, is_quick
 from tests import vocabularies
 from tests.shared_data import shared
 from tests.support.cases import each_case
-
-
-def within(times: int, wrap: Callable[[Any], dict[str, Any]]) -> Any:
-    """Give a schema so deep within others."""
-    schema: Any = {"type": "string"}
-    for _ in range(times):
-        schema = wrap(schema)
-    return schema
+from tests.support.nested import nested
+from tests.support.tools import tool
 
 
 def _is_plain(schema: dict[str, Any]) -> bool:
@@ -148,17 +142,11 @@ def test_every_format_that_is_plain_compiles(engine: ArgumentEngine, name: str) 
         assert name == "regex"
 
 
-def test_a_small_schema_of_many_turns_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    looked: list[str] = []
-
-    def look(schema: str) -> int:
-        looked.append(schema)
-        return 1
-
-    monkeypatch.setattr(plain, "cost_of", look)
+def test_a_small_schema_of_many_turns_is_read_once(calls_of: Callable[..., list[Any]]) -> None:
+    looked = calls_of(plain, "cost_of", lambda _: 1)
     short, large = '{"type": "object", "title": "once"}', " " * 3_000 + "{}"
     assert all(plain.is_plain(schema) for schema in (short, short, large, large))
-    assert looked == [short, large, large]
+    assert looked == [(short,), (large,), (large,)]
 
 
 def test_what_pydantic_writes_is_plain() -> None:
@@ -265,7 +253,7 @@ def test_what_is_large_or_deep_needs_one_too() -> None:
         lambda inner: {"anyOf": [inner, {"type": "null"}]},
     ]
     many = {f"n{i}": {"type": "null"} for i in range(60)}
-    for properties in (many, *({"a": within(_DEPTH, wrap)} for wrap in wraps)):
+    for properties in (many, *({"a": nested(_DEPTH, wrap, {"type": "string"})} for wrap in wraps)):
         assert not _is_plain({"type": "object", "properties": properties}), properties
     assert not _is_plain({"type": "object", "description": "x" * 30_000})
 
@@ -274,8 +262,7 @@ def test_what_is_large_or_deep_needs_one_too() -> None:
 def test_only_engines_that_hold_every_plain_schema_skip_the_check(name: str) -> None:
     pytest.importorskip(name.replace("-", "_"))
     many = {f"n{i}": {"type": "boolean"} for i in range(40)}
-    parameters = {"type": "object", "properties": many}
-    tools = [{"type": "function", "function": {"name": "a", "parameters": parameters}}]
+    tools = [tool("a", {"type": "object", "properties": many})]
     e = Enforcer(vocabularies.small(), engine=name)
     if name == MACHINE:
         e.matcher(tools)

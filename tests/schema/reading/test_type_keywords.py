@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from enforcer.schema import Conventions, Integers
 from tests.schema_judge import accepts, agrees, compiled
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.schema_cases import schema_test
 
 _scalars = st.none() | st.booleans() | st.integers(-2, 2) | st.sampled_from([0.5, 1.0, "", "a"])
 _json = st.recursive(
@@ -81,9 +81,7 @@ def test_items_until_2019(items: list[Any], further: Any, instances: list[list[i
     agrees({**schema, "items": items, "additionalItems": further}, instances)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 def test_one_type_after_the_other() -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from enforcer.errors import UnsupportedSchema
 from enforcer.schema import compile_schema
 from tests.schema_judge import accepts, agrees, compiled
-from tests.support.schema_cases import SchemaCase, each_schema
+from tests.support.nested import nested
+from tests.support.schema_cases import schema_test
 
 _values = st.sampled_from([{"type": "integer"}, {"type": "string"}, True])
 _names = st.sampled_from(["a", "b", "ab"])
@@ -63,9 +64,7 @@ def test_elements_left_over(schema: Any, left_over: Any, instances: list[Any]) -
     agrees({"type": "array", **schema, "unevaluatedItems": left_over}, instances)
 
 
-@each_schema
-def test_schemas(case: SchemaCase) -> None:
-    case.check()
+test_schemas = schema_test(__file__)
 
 
 WITHIN = pytest.mark.parametrize(
@@ -84,9 +83,7 @@ WITHIN = pytest.mark.parametrize(
 
 def closed(wrap: Callable[[Any], dict[str, Any]], times: int) -> dict[str, Any]:
     """Give an object whose one property is declared so deep within others."""
-    schema: dict[str, Any] = {"properties": {"a": {}}}
-    for _ in range(times):
-        schema = wrap(schema)
+    schema = nested(times, wrap, {"properties": {"a": {}}})
     return {"type": "object", **schema, "unevaluatedProperties": False}
 
 

@@ -31,8 +31,7 @@ def reduced(recorded: dict[str, Any]) -> dict[str, Any]:
         kept["tools"] = [_brief(tool) for tool in kept["tools"]]
     kept |= {name: [{"role": "user", "content": _PLACEHOLDER}] for name in _DIALOGS if name in body}
     kept |= {name: "Be brief." for name in _PROMPTS if name in body}
-    others = sorted(body.keys() - kept.keys())
-    return {"path": recorded["path"], "body": kept, "others": others}
+    return {"path": recorded["path"], "body": kept, "others": sorted(body.keys() - kept.keys())}
 
 
 def _brief(value: Any) -> Any:

@@ -159,14 +159,13 @@ def _chat(body: dict[str, Any]) -> dict[str, Any]:
         called = {"id": f"functions.{call[0]}:0", "type": "function", "function": function}
         message["tool_calls"] = [called]
     reason = "stop" if call is None else "tool_calls"
-    usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
     return {
         "id": "c",
         "object": "chat.completion",
         "created": 1,
         "model": "k",
         "choices": [{"index": 0, "finish_reason": reason, "message": message}],
-        "usage": usage,
+        "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }
 
 

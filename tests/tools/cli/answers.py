@@ -15,11 +15,16 @@ SCHEMAS = [{"type": "integer"}, {"enum": ["a"]}]
 GOOD = {"integer": '{"value": 1}', "enum": '{"value": "a"}'}
 TOOL = tool("f", {"type": "object"})
 USER = {"role": "user", "content": "hi"}
+REQUEST = {"messages": [USER], "tools": [TOOL]}
+
+
+def asks_enum(body: dict[str, Any]) -> bool:
+    """Return whether a request has the second of the schemas."""
+    return "enum" in body["tools"][0]["function"]["parameters"]["properties"]["value"]
 
 
 def enforced(body: dict[str, Any]) -> tuple[int, Any]:
-    schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
-    arguments = GOOD["enum" if "enum" in schema else "integer"]
+    arguments = GOOD["enum" if asks_enum(body) else "integer"]
     return reply(body, "tool_calls", calls=[call("submit", arguments)])
 
 

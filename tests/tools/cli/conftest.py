@@ -9,7 +9,8 @@ import pytest
 
 from enforcer.tools import cli
 from tests.fake_server import FakeServer, serving
-from tests.tools.cli.answers import SCHEMAS, TOOL, USER, Check, Command, Run, Verify
+from tests.support.json_lines import write
+from tests.tools.cli.answers import REQUEST, SCHEMAS, Check, Command, Run, Verify
 
 
 @pytest.fixture
@@ -20,17 +21,13 @@ def command(capsys: pytest.CaptureFixture[str]) -> Command:
 
 @pytest.fixture
 def schemas(tmp_path: Path) -> str:
-    path = tmp_path / "schemas.jsonl"
-    path.write_text("\n".join(map(json.dumps, SCHEMAS)))
-    return str(path)
+    return str(write(tmp_path / "schemas.jsonl", *SCHEMAS))
 
 
 @pytest.fixture
 def requests(tmp_path: Path) -> str:
-    path = tmp_path / "requests.jsonl"
-    body = {"messages": [USER], "tools": [TOOL]}
-    path.write_text("\n".join(json.dumps({**body, "stream": s}) for s in (False, True)))
-    return str(path)
+    bodies = [{**REQUEST, "stream": stream} for stream in (False, True)]
+    return str(write(tmp_path / "requests.jsonl", *bodies))
 
 
 @pytest.fixture

@@ -72,8 +72,7 @@ def test_the_command_line_chooses_first(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("form", [{"type": "json_object"}, {"type": "text"}, {"type": "unknown"}])
 def test_a_format_without_a_schema_stays_what_it_is(tmp_path: Path, form: dict[str, Any]) -> None:
-    found = read(tmp_path, {**CHAT, "response_format": form})
-    assert found.fields["response_format"] == form
+    assert read(tmp_path, {**CHAT, "response_format": form}).fields["response_format"] == form
 
 
 def test_tools_by_themselves_ask_for_nothing(tmp_path: Path) -> None:

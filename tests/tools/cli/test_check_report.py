@@ -10,6 +10,7 @@ import pytest
 from enforcer.tools import cli
 from enforcer.tools.cli.verdicts import Judge
 from tests.support.cases import parametrized
+from tests.support.json_lines import write
 from tests.tools.cli.answers import Command, Run
 
 GOOD = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
@@ -125,8 +126,7 @@ def test_many_bad_records_are_not_all_told(run: Run) -> None:
 def test_open_objects_are_explained_once(run: Run) -> None:
     nested = {"type": "object", "properties": {"a": OPEN}}
     _, out, _ = run(tool("f", OPEN), tool("g", nested), options=("--no-closed-objects",))
-    notes = [line.strip() for line in out if "note:" in line]
-    assert notes == [
+    assert [line.strip() for line in out if "note:" in line] == [
         "note: open objects (at `$.inputSchema`)",
         "note: open objects (at `$.inputSchema`), and in 1 more place",
     ]
@@ -146,9 +146,7 @@ def test_rows_are_shown_as_they_come(
         return original(judge, *more)
 
     monkeypatch.setattr(Judge, "check", watched)
-    file = tmp_path / "file.jsonl"
-    file.write_text("\n".join(json.dumps(tool(name)) for name in ("f", "g")))
-    cli.main(["check", str(file)])
+    cli.main(["check", str(write(tmp_path / "file.jsonl", tool("f"), tool("g")))])
     assert shown[0] == ""
     assert shown[1].split()[0] == "exact"
 

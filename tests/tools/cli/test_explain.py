@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from enforcer.tools import cli
+from enforcer.tools.explain.trace import read_spelled
 from enforcer.turn import dialects
 from enforcer.vocabulary import Vocabulary
 from tests.fake_server import serving
@@ -145,15 +146,12 @@ def test_a_request_has_its_choice_and_dialog(tools: list[dict[str, Any]], explai
 
 
 def test_a_page_is_written(explain: Explain) -> None:
-    words = ["--tools", "tools.json", "--text", WHOLE, "--html", "turn.html"]
-    assert explain(*words)[0] == 0
+    assert explain(*["--tools", "tools.json", "--text", WHOLE, "--html", "turn.html"])[0] == 0
     assert Path("turn.html").read_text().startswith("<!doctype html>")
 
 
 def tiny() -> Vocabulary:
     transformers = pytest.importorskip("transformers")
-    from enforcer.vocabulary import Vocabulary
-
     return Vocabulary.from_transformers(transformers.AutoTokenizer.from_pretrained(TINY))
 
 
@@ -165,8 +163,6 @@ def test_a_folder_that_is_missing_is_named_as_such(explain: Explain) -> None:
 
 def test_what_the_model_wanted_and_the_mask_forbade(explain: Explain) -> None:
     vocabulary = tiny()
-    from enforcer.tools.explain.trace import read_spelled
-
     ids = read_spelled(vocabulary, BEGUN + '{"unit": "')
     k, c = vocabulary.find(b"k"), vocabulary.find(b"c")
     Path("ids.json").write_text(json.dumps([*ids, {"id": c, "top": [[c, -2.5], [k, -0.1]]}]))
@@ -234,10 +230,7 @@ def test_documents_are_what_is_legal(tmp_path: Path, explain: Explain) -> None:
     schema = {"type": "object", "properties": {"a": {"$ref": uri}}, "required": ["a"]}
     (tmp_path / "city.json").write_text(json.dumps({"$id": uri, "enum": ["Rome", "Oslo"]}))
     (tmp_path / "tools.json").write_text(json.dumps([{"name": "get", "parameters": schema}]))
-    begun = (
-        "<|tool_calls_section_begin|><|tool_call_begin|>functions.get:0"
-        '<|tool_call_argument_begin|>{"a": '
-    )
+    begun = BEGUN.replace("get_weather", "get") + '{"a": '
     words = ["--tools", str(tmp_path / "tools.json"), "--documents", str(tmp_path / "city.json")]
     _, found = explain(*words, "--text", begun, as_json=True)
     said = json.dumps(found["after"])
@@ -262,8 +255,6 @@ def test_the_servers_settings_are_taken(explain: Explain, tmp_path: Path) -> Non
 
 def test_the_scores_of_a_server_are_shown(explain: Explain, tools: list[dict[str, Any]]) -> None:
     vocabulary = tiny()
-    from enforcer.tools.explain.trace import read_spelled
-
     prompt = [vocabulary.control("<|im_assistant|>"), vocabulary.control("<|im_middle|>")]
     ids = read_spelled(vocabulary, WHOLE)
     wanted = vocabulary.find(b"k")
@@ -286,8 +277,7 @@ def test_the_scores_of_a_server_are_shown(explain: Explain, tools: list[dict[str
         f"waiting for the scores of {len(prompt)} tokens of prompt and {len(ids)} of reply",
         f"explaining {len(ids)} tokens",
     ]
-    found = json.loads(printed.out)
-    assert found["steps"][-2]["taken_away"] == [wanted]
+    assert json.loads(printed.out)["steps"][-2]["taken_away"] == [wanted]
     assert server.bodies[0]["tools"] == tools
 
 

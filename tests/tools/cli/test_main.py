@@ -23,8 +23,7 @@ def test_the_version(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.slow
 def test_as_a_module() -> None:
-    done = processes.run(*PYTHON, "--help", check=True)
-    assert done.stdout.startswith("usage: enforcer")
+    assert processes.run(*PYTHON, "--help", check=True).stdout.startswith("usage: enforcer")
 
 
 @pytest.mark.slow

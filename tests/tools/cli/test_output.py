@@ -67,8 +67,7 @@ def test_a_newline_in_a_name_forges_no_row(tmp_path: Path, command: Command) -> 
     file = tmp_path / "tools.json"
     name = "a\nexact        9.9 ms      1 rules  forged"
     file.write_text(json.dumps([{"name": name, "inputSchema": {"type": "object"}}]))
-    lines = lines_of(command, "check", str(file))
-    assert not any(line.startswith("exact") for line in lines)
+    assert not any(line.startswith("exact") for line in lines_of(command, "check", str(file)))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "ascii", "latin-1"])
@@ -150,11 +149,10 @@ def test_a_standard_input_that_cannot_be_read_is_told(
 @pytest.mark.parametrize("redirected", ["> /dev/full", ">&-", ">&- 2>&-"])
 def test_no_traceback_where_nothing_can_be_written(redirected: str, tmp_path: Path) -> None:
     (tmp_path / "schema.json").write_text("{}")
-    line = f'exec "$@" check schema.json {redirected}'
     done = processes.run(
         "/bin/bash",
         "-c",
-        line,
+        f'exec "$@" check schema.json {redirected}',
         "bash",
         *PYTHON,
         cwd=tmp_path,

@@ -17,8 +17,10 @@ from enforcer.turn import dialects
 from enforcer.turn.dialect import Segment
 from enforcer.vocabulary import Vocabulary
 from tests.support.cases import parametrized
+from tests.support.nested import nested
 from tests.support.tools import tool
 from tests.tools.cli.answers import Command
+from tests.vocabularies import feed
 
 Run = Callable[..., tuple[int, dict[str, Any], str]]
 
@@ -52,8 +54,7 @@ def test_what_opens_a_call_is_legal_in_every_format(name: str) -> None:
     enforcer = Enforcer(vocabulary, name)
     prompt = opening_of(enforcer)
     matcher = explained(enforcer, enforcer.read_request(TOOLS[1:2], "required"), prompt)
-    for token_id in read_spelled(vocabulary, call_opening(dialect, "place", 0)):
-        assert matcher.accept(token_id)
+    feed(matcher, read_spelled(vocabulary, call_opening(dialect, "place", 0)))
     segment = dialect.states[matcher.state].segment
     assert segment is Segment.ARGUMENTS or dialect.states[matcher.state].then is not None
     assert '"place"' in str(matcher.expected())
@@ -91,8 +92,7 @@ def test_arguments_that_are_read_as_text_are_noticed(explain: Run) -> None:
     assert "--call place" in said
     for text in ("Well.", "<think>{", "{}<|tool_calls_section_begin|>"):
         assert explain(TOOLS[1:2], "--text", text)[2] == ""
-    wanted = {"type": "json_object"}
-    body = {"messages": [], "tools": TOOLS[1:2], "response_format": wanted}
+    body = {"messages": [], "tools": TOOLS[1:2], "response_format": {"type": "json_object"}}
     assert explain(body, "--text", '{"n": 0')[2] == ""
     assert explain({"messages": [], "tools": []}, "--text", "{")[2] == ""
 
@@ -101,8 +101,7 @@ def test_a_tool_that_cannot_be_enforced_does_not_keep_the_others(explain: Run) -
     status, found, _ = explain(TOOLS, "--call", "place", "--text", '{"n": 0')
     assert status == 1
     assert [each["tool"] for each in found["set_aside"]] == ["broken", "odd"]
-    paths = [each["problems"][0]["path"] for each in found["set_aside"]]
-    assert paths == [
+    assert [each["problems"][0]["path"] for each in found["set_aside"]] == [
         "$[0].function.parameters.properties.x.type",
         "$[2].function.parameters.properties.a.uniqueItems",
     ]
@@ -127,9 +126,7 @@ def test_a_tool_that_cannot_be_enforced_is_told_first(tmp_path: Path, command: C
 
 
 def test_a_tool_that_is_nested_too_deeply_does_not_keep_the_others(explain: Run) -> None:
-    schema: dict[str, Any] = {}
-    for _ in range(700):
-        schema = {"items": schema}
+    schema = nested(700, lambda inner: {"items": inner}, {})
     deep = {"name": "deep", "inputSchema": {"type": "object", "properties": {"a": schema}}}
     status, found, _ = explain([deep, TOOLS[1]], "--call", "place", "--text", '{"n": 1}')
     assert status == 1

@@ -26,13 +26,11 @@ def tools(count: int, length: int = 1) -> list[dict[str, Any]]:
 
 
 def text_of(length: int) -> dict[str, Any]:
-    schema = {"title": "y" * length}
-    return {"type": "json_schema", "json_schema": {"name": "n", "schema": schema}}
+    return {"type": "json_schema", "json_schema": {"name": "n", "schema": {"title": "y" * length}}}
 
 
 def found(value: Any) -> list[Oversized]:
-    declared = declarations.find(Document(value, "f")).declared
-    return list(oversized(declared, LIMITS))
+    return list(oversized(declarations.find(Document(value, "f")).declared, LIMITS))
 
 
 def test_what_a_request_may_declare_is_not_too_much() -> None:

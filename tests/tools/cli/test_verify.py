@@ -1,11 +1,11 @@
 """What `enforcer verify` measures, and what it says of it."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 from tests.fake_server import call, reply
-from tests.tools.cli.answers import GOOD, USER, Verify, enforced, loose, stopping
+from tests.support.json_lines import write
+from tests.tools.cli.answers import GOOD, REQUEST, Verify, asks_enum, enforced, loose, stopping
 
 HERMES = 'enforcer_dialect{dialect="hermes"} 1.0\n'
 
@@ -43,8 +43,7 @@ def test_ids_may_be_judged_otherwise(verify: Verify, requests: str) -> None:
 
 def test_a_refusal_is_a_column_of_its_own(verify: Verify, schemas: str) -> None:
     def refusing(body: dict[str, Any]) -> tuple[int, Any]:
-        schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
-        return (400, {"error": "unsupported"}) if "enum" in schema else enforced(body)
+        return (400, {"error": "unsupported"}) if asks_enum(body) else enforced(body)
 
     status, report, out, _ = verify(refusing, "--schemas", schemas)
     assert status == 1
@@ -62,10 +61,9 @@ def test_violations_refusals_and_failures_are_told_apart(verify: Verify, tmp_pat
             return 400 if said == "refused" else 500, {"error": said}
         return loose(body) if said == "violates" else reply(body, "stop", "Hello.")
 
-    file = tmp_path / "requests.jsonl"
     asked = ("refused", "violates", "failed", "good", "failed")
     bodies = ({"messages": [{"role": "user", "content": said}]} for said in asked)
-    file.write_text("\n".join(map(json.dumps, bodies)))
+    file = write(tmp_path / "requests.jsonl", *bodies)
     status, _, out, _ = verify(mixed, "--requests", str(file), "--allow-refused")
     assert status == 1
     line = "1 of 2 replies violate what the requests demand; 1 have calls"
@@ -73,9 +71,7 @@ def test_violations_refusals_and_failures_are_told_apart(verify: Verify, tmp_pat
 
 
 def test_requests_are_named_by_their_records(verify: Verify, schemas: str, tmp_path: Path) -> None:
-    file = tmp_path / "requests.jsonl"
-    body = {"messages": [USER]}
-    file.write_text("\n".join(map(json.dumps, [body, {"input": "hi"}, body])))
+    file = write(tmp_path / "requests.jsonl", REQUEST, {"input": "hi"}, REQUEST)
     _, report, _, server = verify(stopping, "--requests", str(file))
     named = ["enforcer-verify-1", "enforcer-verify-3"]
     assert sorted(headers["X-Request-Id"] for headers in server.headers) == named
@@ -87,8 +83,7 @@ def test_requests_are_named_by_their_records(verify: Verify, schemas: str, tmp_p
 
 def test_cut_off_replies_are_counted_apart(verify: Verify, schemas: str) -> None:
     def cutting(body: dict[str, Any]) -> tuple[int, Any]:
-        schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
-        return reply(body, "length") if "enum" in schema else enforced(body)
+        return reply(body, "length") if asks_enum(body) else enforced(body)
 
     status, report, _, _ = verify(cutting, "--schemas", schemas)
     assert status == 0
@@ -97,12 +92,11 @@ def test_cut_off_replies_are_counted_apart(verify: Verify, schemas: str) -> None
 
 
 def test_what_the_server_aborts_has_failed(verify: Verify, schemas: str) -> None:
-    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
-        schema = body["tools"][0]["function"]["parameters"]["properties"]["value"]
+    def aborting(body: dict[str, Any]) -> tuple[int, Any]:
         begun = [call("submit", '{"val')]
-        return reply(body, "abort", calls=begun) if "enum" in schema else enforced(body)
+        return reply(body, "abort", calls=begun) if asks_enum(body) else enforced(body)
 
-    status, report, out, _ = verify(stopping, "--schemas", schemas)
+    status, report, out, _ = verify(aborting, "--schemas", schemas)
     assert status == 1
     faults = report["runs"]["all"]["faults"]
     assert {name: count for name, count in faults.items() if count} == {"failed": 2}
@@ -113,12 +107,11 @@ def test_what_the_server_aborts_has_failed(verify: Verify, schemas: str) -> None
 
 
 def test_aborted_requests_are_not_compared(verify: Verify, requests: str, tmp_path: Path) -> None:
-    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
+    def aborting(body: dict[str, Any]) -> tuple[int, Any]:
         return reply(body, "abort" if body["stream"] else "stop", "Hello.")
 
-    reference = tmp_path / "reference.jsonl"
-    reference.write_text('"stop"\n"stop"')
-    _, report, _, _ = verify(stopping, "--requests", requests, "--reference", str(reference))
+    reference = write(tmp_path / "reference.jsonl", "stop", "stop")
+    _, report, _, _ = verify(aborting, "--requests", requests, "--reference", str(reference))
     assert report["trigger_similarity"]["compared"] == 1
 
 
@@ -140,7 +133,7 @@ def test_nothing_complete_shows_nothing(verify: Verify, schemas: str) -> None:
 
 def test_the_format_is_what_the_server_tells(verify: Verify, schemas: str) -> None:
     def hermes(body: dict[str, Any]) -> tuple[int, Any]:
-        made = call("submit", GOOD["enum" if "enum" in str(body["tools"]) else "integer"])
+        made = call("submit", GOOD["enum" if asks_enum(body) else "integer"])
         return reply(body, "tool_calls", calls=[{**made, "id": f"call-{len(str(body))}"}])
 
     status, _, printed, _ = verify(hermes, "--schemas", schemas, metrics=HERMES)
@@ -154,9 +147,6 @@ def test_the_format_is_what_the_server_tells(verify: Verify, schemas: str) -> No
 
 
 def test_a_run_without_calls_says_so(verify: Verify, requests: str) -> None:
-    def stopping(body: dict[str, Any]) -> tuple[int, Any]:
-        return reply(body, "stop", content="No.")
-
     status, _, printed, _ = verify(stopping, "--requests", requests)
     assert status == 1
     assert "; 0 have calls" in printed

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from tests.fake_server import call, reply
-from tests.tools.cli.answers import TOOL, USER, Verify, calling, enforced, stopping
+from tests.support.json_lines import write
+from tests.tools.cli.answers import REQUEST, USER, Verify, calling, enforced, stopping
 
 
 def test_recorded_requests_are_compared(verify: Verify, requests: str, tmp_path: Path) -> None:
-    reference = tmp_path / "reference.jsonl"
-    reference.write_text('"tool_calls"\n"stop"')
-
+    reference = write(tmp_path / "reference.jsonl", "tool_calls", "stop")
     status, report, out, server = verify(
         calling, "--requests", requests, "--reference", str(reference), "--max-tokens", "9",
         "--temperature", "0", "--extra-body", '{"seed": 7}',
@@ -26,9 +25,8 @@ def test_recorded_requests_are_compared(verify: Verify, requests: str, tmp_path:
 
 
 def test_a_report_is_a_reference(verify: Verify, requests: str, tmp_path: Path) -> None:
-    earlier = tmp_path / "earlier.json"
     verify(stopping, "--requests", requests)
-    earlier.write_text((tmp_path / "report.json").read_text())
+    earlier = (tmp_path / "report.json").rename(tmp_path / "earlier.json")
     _, report, _, _ = verify(stopping, "--requests", requests, "--reference", str(earlier))
     assert report["trigger_similarity"] == {
         "f1": 1.0, "compared": 2, "both": 0, "ours": 0, "theirs": 0, "neither": 2
@@ -38,13 +36,14 @@ def test_a_report_is_a_reference(verify: Verify, requests: str, tmp_path: Path) 
 def test_an_interrupted_reference_is_told(verify: Verify, requests: str, tmp_path: Path) -> None:
     _, whole, out, _ = verify(stopping, "--requests", requests)
     assert (whole["requests"], whole["measured"]) == (2, 2)
-    earlier = tmp_path / "earlier.json"
-    earlier.write_text(json.dumps({**whole, "measured": 1, "results": whole["results"][1:]}))
+    earlier = write(
+        tmp_path / "earlier.json", {**whole, "measured": 1, "results": whole["results"][1:]}
+    )
     named = ("--requests", requests, "--reference", str(earlier))
     _, report, out, _ = verify(stopping, *named)
     assert report["trigger_similarity"]["compared"] == 1
     assert "The reference was interrupted: 1 of its 2 requests were measured" in out
-    earlier.write_text(json.dumps(whole))
+    write(earlier, whole)
     assert "interrupted" not in verify(stopping, *named)[2]
 
 
@@ -60,8 +59,7 @@ def test_an_invalid_reference_is_told_early(verify: Verify, requests: str, tmp_p
 
 def test_a_reference_of_no_requests_is_told(verify: Verify, requests: str, tmp_path: Path) -> None:
     _, whole, _, _ = verify(stopping, "--requests", requests)
-    other = tmp_path / "other.json"
-    other.write_text(json.dumps({**whole, "results": []}))
+    other = write(tmp_path / "other.json", {**whole, "results": []})
     _, report, out, _ = verify(stopping, "--requests", requests, "--reference", str(other))
     found = report["trigger_similarity"]
     assert (found["compared"], found["f1"]) == (0, None)
@@ -81,21 +79,15 @@ def test_a_limit_sends_the_first(verify: Verify, schemas: str) -> None:
 
 
 def test_recordings_that_check_reads_are_replayed(verify: Verify, tmp_path: Path) -> None:
-    body = {"messages": [USER], "tools": [TOOL]}
-    path = tmp_path / "batch.jsonl"
-    path.write_text(json.dumps({"custom_id": "1", "body": body}))
-
+    path = write(tmp_path / "batch.jsonl", {"custom_id": "1", "body": REQUEST})
     status, _, _, server = verify(calling, "--requests", str(path))
     assert status == 0
     assert [sent["messages"] for sent in server.bodies] == [[USER]]
 
 
 def test_what_is_no_chat_request_is_skipped_with_a_note(verify: Verify, tmp_path: Path) -> None:
-    file, reference = tmp_path / "mixed.jsonl", tmp_path / "reference.jsonl"
-    body = {"messages": [USER], "tools": [TOOL]}
-    file.write_text("\n".join(map(json.dumps, [{"input": "hi"}, body, {"input": "ho"}, body])))
-    reference.write_text('"stop"\n"stop"\n"stop"\n"tool_calls"')
-
+    file = write(tmp_path / "mixed.jsonl", {"input": "hi"}, REQUEST, {"input": "ho"}, REQUEST)
+    reference = write(tmp_path / "reference.jsonl", "stop", "stop", "stop", "tool_calls")
     named = ("--requests", str(file), "--reference", str(reference))
     status, report, out, server = verify(calling, *named)
     assert (status, len(server.bodies)) == (0, 2)
@@ -107,17 +99,13 @@ def test_what_is_no_chat_request_is_skipped_with_a_note(verify: Verify, tmp_path
     assert compared == {"both": 1, "ours": 1, "theirs": 0}
     assert [one["data_index"] for one in report["results"]] == [2, 4]
     assert "a server is not like itself either: send" in out
-    earlier = tmp_path / "earlier.json"
-    earlier.write_text(json.dumps(report))
+    earlier = write(tmp_path / "earlier.json", report)
     _, report, _, _ = verify(calling, "--requests", str(file), "--reference", str(earlier))
     assert report["trigger_similarity"]["both"] == 2
 
 
 def test_of_many_records_that_are_skipped_five_are_named(verify: Verify, tmp_path: Path) -> None:
-    file = tmp_path / "mixed.jsonl"
-    body = {"messages": [USER], "tools": [TOOL]}
-    file.write_text("\n".join(map(json.dumps, [body, *[{"input": "hi"}] * 6])))
-
+    file = write(tmp_path / "mixed.jsonl", REQUEST, *[{"input": "hi"}] * 6)
     status, _, out, _ = verify(calling, "--requests", str(file))
     assert status == 0
     assert "enforcer: skipped 6 records, of which the first 5:\n" in out
@@ -126,7 +114,7 @@ def test_of_many_records_that_are_skipped_five_are_named(verify: Verify, tmp_pat
 
 def test_invalid_lines_are_named_and_the_others_measured(verify: Verify, tmp_path: Path) -> None:
     file = tmp_path / "broken.jsonl"
-    body = json.dumps({"messages": [USER], "tools": [TOOL]})
+    body = json.dumps(REQUEST)
     file.write_text(f'{{"input": "hi"}}\n{body}\n{{"messages\n{body}\n{{\n{body}')
 
     status, report, out, server = verify(calling, "--requests", str(file))

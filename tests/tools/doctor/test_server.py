@@ -38,7 +38,7 @@ def answers(
     refusals: dict[str, Any] = REFUSE,
     pick: tuple[str, list[dict[str, Any]]] = PICKED,
     quiet: tuple[str, list[dict[str, Any]] | tuple[Any, ...]] = ("stop", ()),
-) -> Callable[..., Any]:
+) -> Callable[..., tuple[int, Any]]:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" not in body:
             return reply(body, quiet[0], "Here.", quiet[1])
@@ -79,25 +79,28 @@ def test_an_enforced_server() -> None:
     assert statuses(answers(), metrics=shown(front=1, engine=1, worker=0)) == [OK] * 9
 
 
+REQUIRED_OR_NOT = pytest.mark.parametrize(("require_all", "status"), [(False, NOTE), (True, BAD)])
+
+
 @pytest.mark.slow
-def test_the_metrics_tell_of_a_server_whose_own_constraints_keep_it_from_being_asked() -> None:
+@REQUIRED_OR_NOT
+def test_the_metrics_tell_of_a_server_whose_own_constraints_keep_it_from_being_asked(
+    require_all: bool, status: CheckStatus
+) -> None:
     """vLLM's own tag and ours cannot stand in one request; both refuse a name declared twice."""
     told = 'enforcer_api_servers{enforces="on_request"} 1.0\n'
-    with serving(answers({}), metrics=shown(front=1, engine=1) + told) as fake:
-        for require_all, status in ((False, NOTE), (True, BAD)):
-            checks = list(server.checks(Endpoint.at(fake.url), require_all=require_all))
-            assert checks[1].status is status
-            assert "only those that ask for it" in checks[1].found
+    checks = checked(answers({}), told, require_all=require_all)
+    assert checks[1].status is status
+    assert "only those that ask for it" in checks[1].found
 
 
-def test_a_server_in_shadow_mode_is_not_probed() -> None:
+@REQUIRED_OR_NOT
+def test_a_server_in_shadow_mode_is_not_probed(require_all: bool, status: CheckStatus) -> None:
     """It would count the probes as requests that enforcement changes."""
     told = 'enforcer_api_servers{enforces="nothing"} 1.0\n'
-    with serving(answers({}), metrics=shown(front=1, engine=1) + told) as fake:
-        for require_all, status in ((False, NOTE), (True, BAD)):
-            checks = list(server.checks(Endpoint.at(fake.url), require_all=require_all))
-            assert [check.status for check in checks] == [OK, status]
-            assert "shadow mode" in checks[1].found
+    checks = checked(answers({}), told, require_all=require_all)
+    assert [check.status for check in checks] == [OK, status]
+    assert "shadow mode" in checks[1].found
 
 
 def test_the_probe_of_a_name_declared_twice_asks_for_no_call() -> None:
@@ -202,8 +205,7 @@ def test_labels_claim_nothing_that_a_verdict_denies() -> None:
             labels.append([check.name for check in server.checks(Endpoint.at(fake.url))])
     assert labels[0] == labels[1]
     assert set(labels[2]) < set(labels[0])
-    told = " ".join(labels[0])
-    assert not re.search(r"\b(enforces|refuses|lets|makes|calls)\b", told)
+    assert not re.search(r"\b(enforces|refuses|lets|makes|calls)\b", " ".join(labels[0]))
 
 
 def test_the_probes_of_an_enforced_server_are_sent_at_once() -> None:
@@ -214,8 +216,7 @@ def test_the_probes_of_an_enforced_server_are_sent_at_once() -> None:
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if not next(first, False):
             together.wait()
-        found: tuple[int, Any] = answers()(body)
-        return found
+        return answers()(body)
 
     assert statuses(answer, metrics=shown(front=1, engine=1)) == [OK] * 9
 
@@ -233,22 +234,15 @@ def test_no_server() -> None:
     assert check.status is BAD
 
 
-def silent(name: str) -> Callable[..., Any]:
-    """Answer nothing while the doctor waits, where the tool is of this name."""
-
-    def answer(body: dict[str, Any]) -> tuple[int, Any]:
-        if body["tools"][0]["function"]["name"] == name:
-            time.sleep(0.6)
-        found: tuple[int, Any] = answers()(body)
-        return found
-
-    return answer
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("name", "told"), [("twice", [OK, BAD]), ("pick_colour", [OK] * 3)])
 def test_findings_are_told_before_a_server_is_silent(name: str, told: list[CheckStatus]) -> None:
-    with serving(silent(name)) as fake:
+    def answer(body: dict[str, Any]) -> tuple[int, Any]:
+        if body["tools"][0]["function"]["name"] == name:
+            time.sleep(0.6)
+        return answers()(body)
+
+    with serving(answer) as fake:
         checks = server.checks(Endpoint.at(fake.url, timeout=0.2))
         assert [next(checks).status for _ in told] == told
         last = next(checks, None)
@@ -276,8 +270,7 @@ def test_whether_calls_end_in_time_is_told(answer: Any, status: CheckStatus, sai
         if "response_format" in body and "tools" not in body:
             assert body["max_tokens"] == 1
             return answer or reply(body, "length", content="[")
-        found: tuple[int, Any] = answers()(body)
-        return found
+        return answers()(body)
 
     checks = checked(other, require_all=True)
     [found] = [check for check in checks if check.name == "call at `max_tokens`"]
@@ -314,8 +307,7 @@ def by_request(field: str, refusals: dict[str, Any] = REFUSE) -> Callable[..., t
                 spec = carrier.from_structural_tag(body[field]["structural_tag"])
                 assert spec_text.read(spec).toolset.choice.value == body["tool_choice"]
             strict = re.search(r'on_unsupported[\\":]+refuse', json.dumps(body))
-            found: tuple[int, Any] = answers(REFUSE if strict else refusals)(body)
-            return found
+            return answers(REFUSE if strict else refusals)(body)
         return reply(body, content="Hello")
 
     return answer
@@ -372,8 +364,7 @@ def test_whether_requests_may_opt_out_is_told(off: Any, status: CheckStatus, sai
         if "vllm_xargs" in body:
             assert body["vllm_xargs"] == {"enforcer": "off"}
             return off or reply(body, "length", content="Hello")
-        found: tuple[int, Any] = answers()(body)
-        return found
+        return answers()(body)
 
     checks = checked(answer, require_all=True)
     found = next(check for check in checks if check.name == "switching enforcement off")
@@ -432,8 +423,7 @@ def test_thinks_in_text_are_fine_for_vllms_own_parser(field: str, status: CheckS
     def answer(body: dict[str, Any]) -> tuple[int, Any]:
         if "tools" not in body:
             return reply(body, content="<think>Hm.</think>Here.")
-        found: tuple[int, Any] = by_request(field)(body) if field else answers()(body)
-        return found
+        return by_request(field)(body) if field else answers()(body)
 
     with serving(answer, metrics=shown(front=1, engine=1)) as fake:
         checks = {check.name: check.status for check in server.checks(Endpoint.at(fake.url))}

@@ -142,8 +142,7 @@ def test_code_of_a_tokenizers_class_stands_for_a_template() -> None:
 def k3(
     messages: list[dict[str, Any]], *, tools: list[dict[str, Any]] | None, generate: bool
 ) -> str:
-    parts = kimi_k3_tokenizer.rendered(messages, tools, add_generation_prompt=generate)
-    return "".join(parts)
+    return "".join(kimi_k3_tokenizer.rendered(messages, tools, add_generation_prompt=generate))
 
 
 def test_kimi_k3s_own_encoder_is_right() -> None:

@@ -8,7 +8,7 @@ from enforcer.tools.explain.turn import why as reason_of
 from tests.explained_turns import ARGUMENTS, TOOLS, told, turn, why
 from tests.support.cases import parametrized
 from tests.support.tools import tool
-from tests.vocabularies import write
+from tests.vocabularies import feed, write
 from tests.walks import V
 
 END = '`}`, the end of the arguments of "get_weather"'
@@ -63,8 +63,7 @@ def test_why_a_name_is_not_legal(text: str, token: str, reason: str) -> None:
 
 
 def test_an_open_object_takes_other_names() -> None:
-    tools = [tool("get_weather", OPEN)]
-    matcher = turn(ARGUMENTS + '{"city": "P", "city', tools=tools)
+    matcher = turn(ARGUMENTS + '{"city": "P", "city', tools=[tool("get_weather", OPEN)])
     assert "no declared name" not in why(matcher, '"')
 
 
@@ -73,8 +72,7 @@ def test_alternatives_are_told_together_until_one_is_out() -> None:
         {"properties": {"kind": {"const": kind}, "v": {"enum": values}}, "required": ["kind"]}
         for kind, values in (("x", [1, 2]), ("y", [3, 4]))
     ]
-    schema = {"type": "object", "oneOf": branches}
-    tools = [tool("get", schema)]
+    tools = [tool("get", {"type": "object", "oneOf": branches})]
     begun = ARGUMENTS.replace("get_weather", "get")
     (both,) = turn(begun + '{"v":', tools=tools).expected().options
     assert both.values == ("1", "2", "3", "4")
@@ -119,8 +117,7 @@ def test_shapes_that_are_out_of_question_have_no_words() -> None:
 
 
 def test_open_objects_say_so() -> None:
-    begun = ARGUMENTS.replace("get_weather", "get")
-    assert told(turn(begun + "{")) == [
+    assert told(turn(ARGUMENTS.replace("get_weather", "get") + "{")) == [
         "the name of a property: any other name",
         '`}`, the end of the arguments of "get"',
     ]
@@ -130,8 +127,7 @@ def test_a_text_that_has_a_format_is_told_like_arguments() -> None:
     schema = {"type": "json_schema", "json_schema": {"schema": {"enum": ["red", "green"]}}}
     matcher = turn('"r', tools=None, choice=None, response_format=schema)
     assert told(matcher) == ['the text: "red"']
-    regex = {"type": "regex", "regex": "[ab]+"}
-    matcher = turn("", tools=None, choice=None, response_format=regex)
+    matcher = turn("", tools=None, choice=None, response_format={"type": "regex", "regex": "[ab]+"})
     assert told(matcher) == ["more of text that fits the regex"]
 
 
@@ -147,10 +143,8 @@ def test_words_follow_a_turn_that_goes_back() -> None:
 
 def test_servers_matchers_remember_no_text() -> None:
     served = enforcer.Enforcer(V)
-    spec = Spec(parse(TOOLS, "auto", True), 0, None)
-    matcher = served.start(spec, None)
-    for token_id in write(V, ARGUMENTS):
-        assert matcher.accept(token_id)
+    matcher = served.start(Spec(parse(TOOLS, "auto", True), 0, None), None)
+    feed(matcher, write(V, ARGUMENTS))
     (option,) = ExplainedPosition(matcher).expected.options
     assert option.what == "more of this text"
     assert not reason_of(ExplainedPosition(matcher), V.find(b"1")).legal

@@ -68,8 +68,7 @@ def test_an_enum(name: str) -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_a_name_that_is_not_declared(name: str) -> None:
     key = opened(name, "@").split("@")[0] if name in PAIRS else ""
-    matcher = at(name, ("\n" if name == "glm45" else "") + key + "c")
-    assert matcher.explain(ord("o")).reason == (
+    assert at(name, ("\n" if name == "glm45" else "") + key + "c").explain(ord("o")).reason == (
         "`o` belongs to no declared name, and the object is closed: expected the name of a "
         'property: "city" (required) (by $)'
     )
@@ -92,8 +91,7 @@ def test_other_values(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["qwen3_coder", "minimax_m2"])
 def test_a_stop_that_has_been_begun_is_no_number(name: str) -> None:
-    found = told(name, opened(name, "n") + "12</par")
-    assert found == ['`ameter>`, the end of the value of "n"']
+    assert told(name, opened(name, "n") + "12</par") == ['`ameter>`, the end of the value of "n"']
 
 
 @pytest.mark.parametrize("name", PAIRS)
@@ -112,8 +110,7 @@ def test_the_end_of_a_key_and_values_behind_white_space(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAIRS)
 def test_only_kinds_that_can_be_written_are_named(name: str) -> None:
-    tools = [tool("get", {"type": "object"})]
-    matcher = start(served(name), tools)
+    matcher = start(served(name), [tool("get", {"type": "object"})])
     feed(matcher, write(vocabulary(name), CALLS[name] + opened(name, "any", "array")))
     (value,) = [x for x in matcher.expected().options if x.what.startswith("the value of")]
     kind = "an array" if name == "kimi_k3" else "any string (which may end here)"
@@ -127,8 +124,7 @@ def test_a_string_that_looks_like_json_is_a_string(name: str, text: str) -> None
         "type": "object",
         "properties": {"x": {"type": ["string", "number"]}, "unit": {"enum": ["c", "f"]}},
     }
-    tools = [tool("get", schema)]
-    matcher = start(served(name), tools)
+    matcher = start(served(name), [tool("get", schema)])
     feed(matcher, write(vocabulary(name), CALLS[name] + opened(name, "x") + text))
     value, end = matcher.expected().options
     assert value.what == 'the value of "x": any string (which may end here)'
@@ -141,8 +137,7 @@ def test_types_that_are_written() -> None:
     assert told("kimi_k3", key + "n") == [f"{both} null, 5"]
     assert told("kimi_k3", key + "number") == ['the type and the value of "mixed": 5']
     assert told("kimi_k3", opened("kimi_k3", "mixed", "number")) == ['the value of "mixed": 5']
-    strings = told("kimi_k3", opened("kimi_k3", "mixed"))
-    assert strings == ['the value of "mixed": one of "5", "x"']
+    assert told("kimi_k3", opened("kimi_k3", "mixed")) == ['the value of "mixed": one of "5", "x"']
 
 
 @pytest.mark.parametrize("name", ["glm45", "qwen3_coder", "minimax_m2"])
@@ -173,8 +168,7 @@ def test_pythons_arguments(name: str, text: str, words: list[str]) -> None:
 
 @pytest.mark.parametrize("name", CALLS)
 def test_names_that_are_not_declared(name: str) -> None:
-    schema = {"type": "object", "properties": {"unit": {"enum": ["c", "f"]}}}
-    tools = [tool("get", schema)]
+    tools = [tool("get", {"type": "object", "properties": {"unit": {"enum": ["c", "f"]}}})]
     for begun, words in (("", '"unit" or any other name'), ("an", "any other name")):
         key = opened(name, "@").split("@")[0] if name in PAIRS else ""
         matcher = start(served(name), tools)

@@ -72,8 +72,7 @@ def test_scores_that_are_no_numbers_are_left_out(score: float) -> None:
     """JSON has no such numbers: the page's script stopped at them."""
     given = (Given(1, ((3, -0.5),)),)
     assert read_ids([{"id": 1, "top": [[2, score], [3, -0.5]]}], "f").given == given
-    tops = [entry("a", score), entry("b", -1.0)]
-    content = [entry("a", -0.1, top_logprobs=tops)]
+    content = [entry("a", -0.1, top_logprobs=[entry("a", score), entry("b", -1.0)])]
     found = read_reply({"choices": [{"logprobs": {"content": content}}]}, V, "f")
     assert found.given[0].top == ((V.find(b"b"), -1.0),)
 

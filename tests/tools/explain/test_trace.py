@@ -38,8 +38,7 @@ def test_what_the_mask_took_away() -> None:
 
 def test_an_id_below_the_best_legal_one_was_not_taken_away() -> None:
     k, c = V.find(b"k"), V.find(b"c")
-    found = followed(ARGUMENTS + '{"unit":"', Given(c, ((c, -0.1), (k, -2.5))))
-    assert found.changed == ()
+    assert followed(ARGUMENTS + '{"unit":"', Given(c, ((c, -0.1), (k, -2.5)))).changed == ()
 
 
 def test_tokens_that_the_grammar_would_have_proposed() -> None:

@@ -36,8 +36,7 @@ def test_text_before_a_demanded_call_has_an_end() -> None:
 def closed(parameters: dict[str, Any], begun: str, dialect: str = "kimi_k2") -> ExplainedMatcher:
     """Start a turn with closed objects, of the 256 bytes and markers."""
     v = enforcer.Vocabulary.of_bytes(dialects.load(dialect).controls)
-    e = enforcer.Enforcer(v, dialect, closed_objects=True)
-    m = start(e, [tool("f", parameters)])
+    m = start(enforcer.Enforcer(v, dialect, closed_objects=True), [tool("f", parameters)])
     feed(m, v.encode(begun, markers=True))
     return m
 
@@ -82,8 +81,7 @@ def test_a_turn_that_failed() -> None:
 
 def least_turn(tools: list[dict[str, Any]], more: int = 0) -> ExplainedMatcher:
     """Start a demanded turn that may have the fewest ids, or some more."""
-    options = enforcer.Options(finish_within_budget=True)
-    served = enforcer.Enforcer(V, options=options)
+    served = enforcer.Enforcer(V, options=enforcer.Options(finish_within_budget=True))
     for budget in range(100):
         with suppress(BudgetTooSmall):
             start(served, tools, "required", budget=budget)
@@ -96,13 +94,11 @@ def test_too_few_ids_left() -> None:
     assert "`a` would leave too few tokens to finish the turn within its budget" in why(
         matcher, "a"
     )
-    for token_id in write(V, SECTION + "<|tool_call_begin|>"):
-        assert matcher.accept(token_id)
+    feed(matcher, write(V, SECTION + "<|tool_call_begin|>"))
     assert told(matcher) == ["the name of a tool: get, written `functions.get:0`"]
     assert "would leave too few tokens" in why(matcher, "functions")
     matcher = least_turn(TOOLS[:1], more=12)
-    for token_id in write(V, ARGUMENTS + '{"city":"'):
-        assert matcher.accept(token_id)
+    feed(matcher, write(V, ARGUMENTS + '{"city":"'))
     while matcher.explain(V.find(b"x")).legal:
         assert matcher.accept(V.find(b"x"))
     assert "`x` would leave too few tokens" in why(matcher, "x")

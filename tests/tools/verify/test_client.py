@@ -10,6 +10,7 @@ from enforcer.tools.verify import client
 from enforcer.tools.verify.client import Endpoint
 from tests.fake_server import reply, serving
 from tests.support.cases import parametrized
+from tests.support.nested import nested
 
 NOWHERE = "http://127.0.0.1:9"
 
@@ -181,16 +182,10 @@ def test_an_error_that_is_nested_too_deeply_is_quoted() -> None:
     assert (got.status, got.error[:3]) == (400, "[[[")
 
 
-def nested(depth: int) -> Any:
-    found: Any = []
-    for _ in range(depth):
-        found = [found]
-    return found
+DEEP = nested(100_000, lambda inner: [inner], [])
 
 
-@pytest.mark.parametrize(
-    "value", [float("nan"), float("inf"), nested(100_000)], ids=["nan", "inf", "deep"]
-)
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), DEEP], ids=["nan", "inf", "deep"])
 def test_of_a_request_that_cannot_be_written_no_server_is_blamed(value: Any) -> None:
     with serving(answer) as server:
         [got] = ask(server.url, {"name": value})

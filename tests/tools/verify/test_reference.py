@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 from typing import Any
 
@@ -8,11 +7,7 @@ from enforcer.errors import ConfigurationError
 from enforcer.tools.verify import reference
 from enforcer.tools.verify.reference import ReferenceRun
 from tests.support.cases import parametrized
-
-
-def write(path: Path, *values: Any) -> Path:
-    path.write_text("\n".join(map(json.dumps, values)))
-    return path
+from tests.support.json_lines import write
 
 
 def choices(reason: str) -> dict[str, Any]:
@@ -21,8 +16,7 @@ def choices(reason: str) -> dict[str, Any]:
 
 @parametrized("tools/verify/cases/reference.toml", "forms")
 def test_a_reference_has_several_forms(tmp_path: Path, lines: list[Any]) -> None:
-    file = write(tmp_path / "r.jsonl", *lines)
-    reasons = reference.read(file).reasons
+    reasons = reference.read(write(tmp_path / "r.jsonl", *lines)).reasons
     assert [reasons.get(at) for at in range(3)] == ["stop", "tool_calls", None]
 
 

@@ -13,6 +13,7 @@ from enforcer.judging.replies import ChatCall, ChatReply
 from enforcer.tools.verify import suites
 from tests.shared_data import shared
 from tests.support.cases import parametrized
+from tests.support.json_lines import write
 
 
 def valid(schema: dict[str, Any], value: Any) -> bool:
@@ -76,16 +77,10 @@ def test_every_valid_schema_of_the_vendor_becomes_a_request() -> None:
     assert files
     for file in files:
         schemas = [json.loads(line) for line in file.open() if line.strip()]
-        cases = suites.schema_cases(file)
-        for schema, case in zip(schemas, cases, strict=True):
+        for schema, case in zip(schemas, suites.schema_cases(file), strict=True):
             wrapped = case.body["tools"][0]["function"]["parameters"]
             for value in (None, True, 3, "x", [], ["x"], {}, {"name": "n"}, {"user": {"name": 1}}):
                 assert valid(wrapped, {"value": value}) == valid(schema, value), case.name
-
-
-def write(path: Path, *values: Any) -> Path:
-    path.write_text("\n".join(map(json.dumps, values)))
-    return path
 
 
 def test_schemas_come_from_folders_and_files(tmp_path: Path) -> None:
