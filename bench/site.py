@@ -32,6 +32,7 @@ _INLINE_CODE = re.compile(r'(?<!<pre class="mermaid">)<code>[^<]+</code>')
 _HYPHENATED = re.compile(r"[^\s<>]*-[^\s<>]*")
 _WHOLE = 32  # characters; a longer word does not fit into a line of a phone
 _DIAGRAM = re.compile(r'<pre class="mermaid">.*?</pre>', re.DOTALL)
+_TAGS = re.compile(r"(?<=&gt;)(?!\s|</code>)|(?<!\s)(?<!<code>)(?<!&gt;)(?=&lt;)")
 _CELL = re.compile(r"<td.*?</td>", re.DOTALL)
 _OBJECT_NAME = re.compile(r'(<span class="doc doc-object-name[^>]*>)([^<]+)')
 _RECORDS = {"mkdocstrings.json", "objects.inv"}
@@ -79,18 +80,32 @@ def breakable(page: str) -> str:
     """Mark where lines of a page may end, and what scrolls, for `docs/assets/site.css`.
 
     Browsers break a line after each hyphen, so between `--` and an option's name; CSS cannot forbid
-    that. They break the dotted name of a class or function nowhere, and then within a word.
+    that. They break the dotted name of a class or function nowhere, and then within a word; so they
+    do with the tags of a call in a table.
     """
-    # GitHub's tables need `\|` in code; the generator shows the backslash.
-    page = _CELL.sub(lambda cell: cell[0].replace(r"\|", "|"), page)
+    page = _CELL.sub(_cell, page)
     page = _INLINE_CODE.sub(lambda code: _HYPHENATED.sub(_whole, code[0]), page)
     page = _OBJECT_NAME.sub(lambda name: name[1] + name[2].replace(".", ".<wbr>"), page)
     return _DIAGRAM.sub(lambda diagram: f'<div class="diagram">{diagram[0]}</div>', page)
 
 
+def _cell(cell: re.Match[str]) -> str:
+    # GitHub's tables need `\|` in code; the generator shows the backslash.
+    return _INLINE_CODE.sub(_code_in_cell, cell[0].replace(r"\|", "|"))
+
+
+def _code_in_cell(code: re.Match[str]) -> str:
+    text = code[0].removeprefix("<code>").removesuffix("</code>")
+    named = code[0].replace("&#60;", "&lt;").replace("&#62;", "&gt;")
+    return _TAGS.sub("<wbr>", named) if _long(text) else code[0]
+
+
 def _whole(word: re.Match[str]) -> str:
-    fits = len(html.unescape(word[0])) <= _WHOLE
-    return f'<span class="whole">{word[0]}</span>' if fits else word[0]
+    return word[0] if _long(word[0]) else f'<span class="whole">{word[0]}</span>'
+
+
+def _long(text: str) -> bool:
+    return len(html.unescape(text)) > _WHOLE
 
 
 def draw_here(scripts: Path, mermaid: Path) -> None:
