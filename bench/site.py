@@ -31,10 +31,10 @@ _MERMAID_ADDRESS = re.compile(r'"https://unpkg\.com/mermaid@12/[^"]*"')
 _INLINE_CODE = re.compile(r'(?<!<pre class="mermaid">)<code>[^<]+</code>')
 _HYPHENATED = re.compile(r"[^\s<>]*-[^\s<>]*")
 _WHOLE = 32  # characters; a longer word does not fit into a line of a phone
-_DIAGRAM = re.compile(r'<pre class="mermaid">.*?</pre>', re.DOTALL)
+_DIAGRAM = re.compile(r'(?<!<div class="diagram">)<pre class="mermaid">.*?</pre>', re.DOTALL)
 _TAGS = re.compile(r"(?<=&gt;)(?!\s|</code>)|(?<!\s)(?<!<code>)(?<!&gt;)(?=&lt;)")
 _CELL = re.compile(r"<td.*?</td>", re.DOTALL)
-_OBJECT_NAME = re.compile(r'(<span class="doc doc-object-name[^>]*>)([^<]+)')
+_OBJECT_NAME = re.compile(r'(<span class="doc doc-object-name[^>]*>)([^<]+)(?=</span>)')
 _RECORDS = {"mkdocstrings.json", "objects.inv"}
 _PACKAGES = ROOT / ".cache" / "npm"
 _VERSION = re.compile(r"\d+(?:\.\d+)+(?:(?:a|b|rc)\d+)?")
