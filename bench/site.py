@@ -4,12 +4,14 @@ Owns: where it is built, and what holds versions together: with a version it bec
 beside those that are there; `site/versions.json` feeds the selector in the head of each page, and
 the root leads to the newest. `DOCS_URL` is the address of the root: with it each page has a
 canonical one, and there is a sitemap. A page loads nothing from another host: the script that draws
-diagrams is a file of the site. Must not know: what is on the pages. Runs on the standard library
+diagrams is a file of the site. Lines of a page do not end within a command's option, and wide
+diagrams scroll. Must not know: what is on the pages. Runs on the standard library
 and npm, in the environment that has the generator.
 """
 
 from __future__ import annotations
 
+import html
 import json
 import os
 import re
@@ -26,6 +28,13 @@ NEWEST = "latest"  # the alias by which zensical.toml knows the newest version
 MERMAID = "mermaid@12.3.0"  # of npm, MIT; the generator's pages name the major version alone
 MERMAID_FILES = {"dist/mermaid.min.js": "mermaid.min.js", "LICENSE": "mermaid.LICENSE"}
 _MERMAID_ADDRESS = re.compile(r'"https://unpkg\.com/mermaid@12/[^"]*"')
+_INLINE_CODE = re.compile(r'(?<!<pre class="mermaid">)<code>[^<]+</code>')
+_HYPHENATED = re.compile(r"[^\s<>]*-[^\s<>]*")
+_WHOLE = 32  # characters; a longer word does not fit into a line of a phone
+_DIAGRAM = re.compile(r'(?<!<div class="diagram">)<pre class="mermaid">.*?</pre>', re.DOTALL)
+_TAGS = re.compile(r"(?<=&gt;)(?!\s|</code>)|(?<!\s)(?<!<code>)(?<!&gt;)(?=&lt;)")
+_CELL = re.compile(r"<td.*?</td>", re.DOTALL)
+_OBJECT_NAME = re.compile(r'(<span class="doc doc-object-name[^>]*>)([^<]+)(?=</span>)')
 _RECORDS = {"mkdocstrings.json", "objects.inv"}
 _PACKAGES = ROOT / ".cache" / "npm"
 _VERSION = re.compile(r"\d+(?:\.\d+)+(?:(?:a|b|rc)\d+)?")
@@ -51,6 +60,8 @@ def main() -> None:
         _build(settings)
     finally:
         settings.unlink()
+    for page in (SITE / version).rglob("*.html"):
+        page.write_text(breakable(page.read_text("utf-8")), "utf-8")
     draw_here(SITE / version / "assets" / "javascripts", _mermaid())
     if version:
         join(SITE)
@@ -63,6 +74,38 @@ def configured(text: str, version: str, address: str = "") -> str:
         place = "/".join([address.rstrip("/"), *([version] if version else []), ""])
         given += f"site_url = {json.dumps(place)}\n"
     return text.replace("[project]\n", f"[project]\n{given}", 1)
+
+
+def breakable(page: str) -> str:
+    """Mark where lines of a page may end, and what scrolls, for `docs/assets/site.css`.
+
+    Browsers break a line after each hyphen, so between `--` and an option's name; CSS cannot forbid
+    that. They break the dotted name of a class or function nowhere, and then within a word; so they
+    do with the tags of a call in a table.
+    """
+    page = _CELL.sub(_cell, page)
+    page = _INLINE_CODE.sub(lambda code: _HYPHENATED.sub(_whole, code[0]), page)
+    page = _OBJECT_NAME.sub(lambda name: name[1] + name[2].replace(".", ".<wbr>"), page)
+    return _DIAGRAM.sub(lambda diagram: f'<div class="diagram">{diagram[0]}</div>', page)
+
+
+def _cell(cell: re.Match[str]) -> str:
+    # GitHub's tables need `\|` in code; the generator shows the backslash.
+    return _INLINE_CODE.sub(_code_in_cell, cell[0].replace(r"\|", "|"))
+
+
+def _code_in_cell(code: re.Match[str]) -> str:
+    text = code[0].removeprefix("<code>").removesuffix("</code>")
+    named = code[0].replace("&#60;", "&lt;").replace("&#62;", "&gt;")
+    return _TAGS.sub("<wbr>", named) if _long(text) else code[0]
+
+
+def _whole(word: re.Match[str]) -> str:
+    return word[0] if _long(word[0]) else f'<span class="whole">{word[0]}</span>'
+
+
+def _long(text: str) -> bool:
+    return len(html.unescape(text)) > _WHOLE
 
 
 def draw_here(scripts: Path, mermaid: Path) -> None:

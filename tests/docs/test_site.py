@@ -163,6 +163,13 @@ def test_diagrams_are_drawn_by_a_script_of_the_site(tmp_path: Path) -> None:
         site.draw_here(scripts, package)
 
 
+@parametrized("docs/cases/site.toml", "breakable")
+def test_lines_end_between_words(page: str, becomes: str) -> None:
+    assert site.breakable(page) == becomes
+    # A build beside those of versions meets their pages again.
+    assert site.breakable(becomes) == becomes
+
+
 def test_every_tab_has_a_sidebar_and_pages_lead_on() -> None:
     for tab in SITE["nav"]:
         ((name, pages),) = tab.items()
