@@ -47,7 +47,8 @@ class Proposer:
 
         if not hasattr(StructuredOutputManager.validate_tokens, PATCHED):
             raise ConfigurationError(
-                f"{PROPOSER} needs the plugin `enforcer`, and ENFORCER_SHADOW=off"
+                f"{PROPOSER} needs the plugin `enforcer`, and ENFORCER_SHADOW=off: without them "
+                "leave --speculative-config out"
             )
 
     def load_model(self, *_: Any, **__: Any) -> None:

@@ -135,6 +135,7 @@ COHERE = {
 _ALIKE = (
     "vllm.engine.arg_utils:EngineArgs.from_cli_args",
     "prometheus_client.multiprocess:MultiProcessCollector.__init__",
+    "vllm.v1.engine.input_processor:InputProcessor.__init__",
 )
 _IN_SHADOW = {
     # Refuses a spec.

@@ -48,6 +48,17 @@ def test_a_foreign_parser_is_refused(monkeypatch: pytest.MonkeyPatch, tokenizer:
     )
 
 
+def test_shadow_mode_needs_the_format_before_an_engine_is_started(
+    monkeypatch: pytest.MonkeyPatch, tokenizer: object, use: Any
+) -> None:
+    use(shadow="on", dialect="kimi_k2")
+    flags = {"kimi_k2": "--tool-call-parser kimi_k2", "": "ENFORCER_DIALECT=kimi_k2"}
+    for parser, flag in flags.items():
+        monkeypatch.setenv(names.PARSER_VARIABLE, parser)
+        with pytest.raises(InvalidVocabulary, match=f"^ENFORCER_SHADOW=on with {flag}"):
+            _processor(tokenizer)
+
+
 @pytest.mark.parametrize("parser", ["kimi_k2", "xlam", ""])
 def test_a_model_is_served_as_ever_without_a_parser_of_ours(
     monkeypatch: pytest.MonkeyPatch, tokenizer: object, parser: str

@@ -70,6 +70,7 @@ def test_shadow_mode_replaces_nothing_that_serves(monkeypatch: Any, use: Any) ->
         *("EngineArgs.from_cli_args", "MultiProcessCollector.__init__"),
         *("OnlineRenderer.preprocess_chat", "OnlineRenderer.preprocess_completion"),
         *("ParserManager._compose_parser", "SamplingParams._validate_structured_outputs"),
+        "InputProcessor.__init__",
     }
     for patch in patches.wanted().values():
         assert callable(pkgutil.resolve_name(f"enforcer.vllm.{patch.by}"))

@@ -115,5 +115,7 @@ def processor_made(original: Any, self: Any, *args: Any, **kwargs: Any) -> None:
     runtime.documents()
     original(self, *args, **kwargs)
     reply_lengths.meet(self.vllm_config)
-    if self.tokenizer is not None and served_model.has_our_parser():
+    if self.tokenizer is None:
+        return
+    if served_model.has_our_parser() or settings.current().shadow:
         runtime.table_for(self.tokenizer)

@@ -127,11 +127,13 @@ def dialects() -> tuple[Dialect, ...]:
 
 
 def blamed(error: EnforcerError) -> EnforcerError:
-    """Return an error of the vocabulary with the flag of our parser, which demands its format."""
-    parser = os.environ.get(names.PARSER_VARIABLE)
-    if not names.is_enforced(parser) or not isinstance(error, InvalidVocabulary):
+    """Return an error of the vocabulary with the flag or setting that demands its format."""
+    parser, chosen = os.environ.get(names.PARSER_VARIABLE), settings.current()
+    needed = names.is_enforced(parser) or chosen.shadow
+    if not needed or not isinstance(error, InvalidVocabulary):
         return error
+    what = f"--tool-call-parser {parser}" if parser else f"ENFORCER_DIALECT={chosen.dialect}"
+    if chosen.shadow:
+        what = f"ENFORCER_SHADOW=on with {what}"
     formats = " or ".join(dialect.name for dialect in dialects())
-    return InvalidVocabulary(
-        f"--tool-call-parser {parser} is for models of the format {formats}: {error}"
-    )
+    return InvalidVocabulary(f"{what} is for models of the format {formats}: {error}")

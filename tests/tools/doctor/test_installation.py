@@ -10,6 +10,7 @@ import pytest
 from enforcer.errors import UnsupportedHost
 from enforcer.machine import compiled
 from enforcer.tools.doctor import CheckStatus, installation
+from enforcer.vllm.config import settings
 from enforcer.vllm.observe import metric_defs
 from tests.support.cases import parametrized
 
@@ -119,6 +120,13 @@ def test_a_vllm_that_was_changed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fit, "check_signatures", changed)
     check = installation.vllm_signatures()
     assert (check.status, check.found) == (CheckStatus.BAD, "this vLLM has no f")
+
+
+def test_a_wrong_setting_costs_no_other_check(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("vllm")
+    wrong = {"ENFORCER_SHADOV": "on"}
+    monkeypatch.setattr(settings, "current", lambda: settings.read(wrong))
+    assert installation.vllm_signatures().status is CheckStatus.OK
 
 
 def test_documents_are_read(tmp_path: Path) -> None:
