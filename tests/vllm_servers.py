@@ -6,18 +6,27 @@ Owns: how. Must not know: which servers the tests share (that is `vllm/conftest.
 import json
 import os
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from httpx import Response
+import httpx
 
 import enforcer
-from bench.demo.servers import MODEL_NAME, Server, Setting
+from bench.demo.servers import ENFORCED, MODEL_NAME, Server, Setting
+from enforcer.judging.replies import ChatReply, whole
 from enforcer.vllm.config import settings
 
 TINY = Path(__file__).resolve().parents[1] / "bench" / "models" / "tiny-kimi"
+
+
+def enforced_with(*flags: str) -> Setting:
+    """Return the setting of an enforced server with more flags."""
+    return replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
 
 
 @contextmanager
@@ -38,12 +47,35 @@ def reader(model: Path) -> enforcer.Enforcer:
 
 def post(
     server: Server, body: dict[str, Any], path: str = "/v1/chat/completions", **more: Any
-) -> Response:
+) -> httpx.Response:
     """Ask a server for something short, greedily where the body does not say otherwise."""
-    import httpx
-
     sent = {"model": MODEL_NAME, "temperature": 0, "max_tokens": 160, **body}
     return httpx.post(f"{server.url}{path}", json=sent, timeout=600, **more)
+
+
+def ask(
+    server: Server, body: dict[str, Any], path: str = "/v1/chat/completions", **more: Any
+) -> Any:
+    """Ask as `post` does; return the JSON of an answer that is no error."""
+    answer = post(server, body, path, **more)
+    assert answer.status_code == 200, answer.text
+    return answer.json()
+
+
+def refused(
+    server: Server, body: dict[str, Any], path: str = "/v1/chat/completions", **more: Any
+) -> str:
+    """Ask as `post` does for what is answered with 400; return the text of the error."""
+    answer = post(server, body, path, **more)
+    assert answer.status_code == 400, answer.text
+    return answer.text
+
+
+def greedy(server: Server, bodies: list[dict[str, Any]]) -> list[ChatReply]:
+    """Return whole replies with their token ids; some are asked for at once."""
+    sent = [body | {"stream": False, "return_token_ids": True} for body in bodies]
+    with ThreadPoolExecutor(32) as pool:
+        return [whole(answer.json()) for answer in pool.map(partial(post, server), sent)]
 
 
 def events(text: str) -> list[Any]:
@@ -53,8 +85,6 @@ def events(text: str) -> list[Any]:
 
 def sample(url: str, name: str, **labels: str) -> float:
     """Read one of a server's metrics, summed over what has these labels."""
-    import httpx
-
     return sampled(httpx.get(f"{url}/metrics/", timeout=60).text, name, **labels)
 
 

@@ -3,32 +3,28 @@
 Owns: which servers there are. Must not know: what is asked of them.
 """
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("vllm", reason="vLLM is not installed", exc_type=ImportError)
 
 import json
 import os
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
 
 from bench.demo import random_model
-from bench.demo.servers import ENFORCED, FREE, MODEL_NAME, Setting, with_a_worker_process
+from bench.demo.servers import FREE, MODEL_NAME, Server, Setting, with_a_worker_process
 from enforcer.turn.parser import Parser
 from enforcer.vllm.config import settings
 from enforcer.vllm.config.names import CLOSED_TEXT, COMPACT_TEXT
 from enforcer.vllm.observe import metrics
+from enforcer.vllm.observe.metric_defs import Failure
+from enforcer.vllm.server import runtime
+from enforcer.vocabulary import Vocabulary
 from tests import stock_tags, vllm_managers
-from tests.vllm_servers import TINY, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
-    from pathlib import Path
-
-    from bench.demo.servers import Server
-
+from tests.vllm_servers import TINY, enforced_with, serving
 
 # The second one is that of the pages' examples.
 NAMES = ("--served-model-name", MODEL_NAME, "kimi")
@@ -76,6 +72,45 @@ def made(tokenizer: Any) -> Any:
 
 
 @pytest.fixture
+def known() -> Iterator[Callable[[Vocabulary], object]]:
+    """Give what makes a tokenizer of a vocabulary, which is known until the test ends."""
+    given: list[object] = []
+
+    def make(vocabulary: Vocabulary) -> object:
+        given.append(made := object())
+        vllm_managers.know(made, vocabulary)
+        return made
+
+    yield make
+    for tokenizer in given:
+        runtime.forget(tokenizer)
+
+
+@pytest.fixture
+def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
+    """What is counted from here on: by its label, or by its family where it has none."""
+    found: Counter[Any] = Counter()
+
+    def count(family: object, label: object = None, *, number: int = 1) -> None:
+        found[family if label is None else label] += number
+
+    monkeypatch.setattr(metrics, "count", count)
+    return found
+
+
+@pytest.fixture
+def failed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Failure, str, str]]:
+    """Turns that are reported as failed from here on: why, the request, and its error."""
+    found: list[tuple[Failure, str, str]] = []
+
+    def fail(why: Failure, request: str, *, error: str = "", **_: str) -> None:
+        found.append((why, request, error))
+
+    monkeypatch.setattr(metrics, "failed", fail)
+    return found
+
+
+@pytest.fixture
 def ids_read(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The ids that parsers read from here on."""
     seen: list[int] = []
@@ -107,8 +142,7 @@ def random_server(
     # What random weights say before a demanded call says nothing: keep it short.
     own = {"ENFORCER_PREAMBLE_IDS": "3", "ENFORCER_ALLOW_CLIENT": "finish,open"}
     flags = {"backend": "guidance", COMPACT_TEXT: True, CLOSED_TEXT: True}
-    given = ("--structured-outputs-config", json.dumps(flags))
-    setting = replace(ENFORCED, flags=(*ENFORCED.flags, *given))
+    setting = enforced_with("--structured-outputs-config", json.dumps(flags))
     with serving(random_folder, setting, log, **own) as server:
         yield server
 
@@ -122,8 +156,7 @@ def tiny_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
         "--enable-scale-out",  # the routes that take token ids
         *NAMES,
     )
-    setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
-    with serving(TINY, setting, log, ENFORCER_ALLOW_CLIENT="finish") as server:
+    with serving(TINY, enforced_with(*flags), log, ENFORCER_ALLOW_CLIENT="finish") as server:
         yield server
 
 
@@ -152,7 +185,6 @@ def processor_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serve
 def small_vocabulary() -> Iterator[None]:
     """Put the small vocabulary in the place of a model's tokenizer, for the logits processor."""
     from enforcer.vllm.logits_processor import processor as logits_processor
-    from enforcer.vllm.server import runtime
     from tests.vllm.processed import ENFORCER
 
     with pytest.MonkeyPatch.context() as patch:

@@ -1,22 +1,18 @@
 """Requests to the logits processor, and what their rows must be, over the small vocabulary."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import torch
+from torch import Tensor
 from vllm import SamplingParams
 
 import enforcer
 from enforcer.vllm.native import native_tags
 from enforcer.vllm.native.misreadings import ReadableMatcher
 from tests import vocabularies
-
-if TYPE_CHECKING:
-    from torch import Tensor
-
+from tests.engine_cases import closed
+from tests.support.tools import tool
 
 VOCABULARY = vocabularies.small()
 ENFORCER = enforcer.Enforcer(VOCABULARY)
@@ -26,13 +22,10 @@ SLOTS, LONGEST = 4, 96
 OPENING = "<|im_assistant|>assistant<|im_middle|>"
 
 
-def _tool(name: str, values: list[Any]) -> dict[str, Any]:
-    own = {"properties": {"a": {"enum": values}}, "required": ["a"]}
-    schema = {"type": "object", "additionalProperties": False, **own}
-    return {"type": "function", "function": {"name": name, "parameters": schema}}
-
-
-TOOLS = [_tool("get", [1, 2]), _tool("get_weather", ["é", True])]
+TOOLS = [
+    tool("get", closed({"a": {"enum": [1, 2]}}, "a")),
+    tool("get_weather", closed({"a": {"enum": ["é", True]}}, "a")),
+]
 
 
 def config(speculative: SimpleNamespace | None = None) -> SimpleNamespace:
@@ -71,20 +64,9 @@ def readable(tools: list[dict[str, Any]] | None, choice: Any, prompt: list[int])
     return ReadableMatcher(ENFORCER.matcher(tools, choice, prompt_ids=prompt), reader)
 
 
-def feed(matcher: ReadableMatcher, ids: list[int]) -> None:
-    for token_id in ids:
-        assert matcher.accept(token_id)
-
-
-def legal(matcher: ReadableMatcher) -> set[int]:
-    bitmask = np.zeros((1, VOCABULARY.words), dtype=np.int32)
-    matcher.fill(bitmask)
-    return vocabularies.bits(bitmask[0])
-
-
 def expected(
     prompt: list[int], output: list[int], tools: list[dict[str, Any]] = TOOLS, choice: str = "auto"
 ) -> set[int]:
     matcher = readable(tools, choice, prompt)
-    feed(matcher, output)
-    return legal(matcher)
+    vocabularies.feed(matcher, output)
+    return vocabularies.legal(matcher)

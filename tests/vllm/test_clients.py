@@ -1,10 +1,9 @@
 """What clients send is enforced: what `tests.support.record_clients` recorded of them."""
 
-from __future__ import annotations
-
 import json
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import pytest
@@ -13,16 +12,10 @@ from vllm.entrypoints.anthropic.serving import AnthropicServingMessages
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 
-from bench.demo.servers import MODEL_NAME
+from bench.demo.servers import MODEL_NAME, Server
 from enforcer.turn import dialects
 from enforcer.vllm.intake import checks, dialogs, requests
 from tests.vllm_servers import post
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from bench.demo.servers import Server
-
 
 FOLDER = Path(__file__).parents[1] / "clients" / "recorded"
 RECORDED = [
@@ -122,12 +115,12 @@ def _search(tools: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
+CLAUDE: Any = OF_AGENTS[0].values[0]
+SEARCHED = CLAUDE | {"body": CLAUDE["body"] | _search(CLAUDE["body"]["tools"])}
+
+
 def test_what_a_search_for_tools_found_belongs_to_its_call() -> None:
-    recorded: Any = OF_AGENTS[0].values[0]
-    body = recorded["body"] | _search(recorded["body"]["tools"])
-    dialog = [
-        dialogs.materialised(message) for message in _request(recorded | {"body": body}).messages
-    ]
+    dialog = [dialogs.materialised(message) for message in _request(SEARCHED).messages]
     normal = dialogs.normalised_ids(dialog, dialects.load("kimi_k2"))
     ids = [one["tool_call_id"] for one in normal if one["role"] == "tool"]
     assert ids == ["functions.ToolSearch:0"] * 2  # vLLM makes two results of it
@@ -141,7 +134,7 @@ def test_its_request_is_answered(tiny_server: Server, recorded: dict[str, Any]) 
 
 
 @pytest.mark.vllm
-@pytest.mark.parametrize("recorded", OF_AGENTS)
+@pytest.mark.parametrize("recorded", [*OF_AGENTS, pytest.param(SEARCHED, id="a search for tools")])
 def test_an_agents_request_is_answered(tiny_server: Server, recorded: dict[str, Any]) -> None:
     body = recorded["body"] | _limit(recorded, 100)
     answer = post(tiny_server, body, recorded["path"])
@@ -150,16 +143,6 @@ def test_an_agents_request_is_answered(tiny_server: Server, recorded: dict[str, 
     ends = {"message_stop", "response.completed", "response.incomplete"}
     assert events[-1] in ends, answer.text[-1000:]
     assert not {"error", "response.failed"} & set(events)
-
-
-@pytest.mark.vllm
-def test_a_search_for_tools_is_answered(tiny_server: Server) -> None:
-    recorded: Any = OF_AGENTS[0].values[0]
-    body = recorded["body"] | _search(recorded["body"]["tools"]) | _limit(recorded, 100)
-    answer = post(tiny_server, body, "/v1/messages")
-    assert answer.status_code == 200, answer.text
-    assert "event: message_stop" in answer.text
-    assert "event: error" not in answer.text
 
 
 @pytest.mark.vllm

@@ -1,27 +1,21 @@
 """Each `vllm serve`, or its module, of pages and deployments is one that this vLLM takes."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Iterator
 from importlib import import_module, metadata
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
+from vllm.utils.argparse_utils import FlexibleArgumentParser
 
 from bench.setup_env import name_cpu_build
 from enforcer.turn import dialects
 from enforcer.vllm.config import names
 from tests.snippets import ROOT, commands, every
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
-
-    from vllm.utils.argparse_utils import FlexibleArgumentParser
-
 
 PARSERS = {name for parser in dialects.parsers() for name in (parser, names.enforced(parser))}
 
@@ -45,8 +39,6 @@ def _commands() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def parser() -> FlexibleArgumentParser:
-    from vllm.utils.argparse_utils import FlexibleArgumentParser
-
     # In vLLM 0.32, and from 0.33 on.
     found = [f"vllm.entrypoints.{folder}.cli_args" for folder in ("launchers", "common")]
     (module,) = (import_module(name) for name in found if find_spec(name))

@@ -1,6 +1,5 @@
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -10,6 +9,7 @@ import vllm
 
 from enforcer.vllm import fit
 from enforcer.vllm.config.names import TESTED_VERSIONS
+from tests.processes import run
 from tests.support import cases, compat, request_fields, vllm_attributes
 from tests.support.request_fields import REJECTED
 
@@ -49,15 +49,10 @@ def test_the_other_tested_versions_fit(version: str) -> None:
 
 
 def test_a_version_that_does_not_exist_is_one_line() -> None:
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.support.compat", "0.0.0.dev1"],
-        cwd=Path(__file__).parents[2],
-        # The same answer without a network: no index, and a folder without wheels.
-        env={**os.environ, "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(Path(__file__).parent)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    command = (sys.executable, "-m", "tests.support.compat", "0.0.0.dev1")
+    # The same answer without a network: no index, and a folder without wheels.
+    own = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(Path(__file__).parent)}
+    done = run(*command, cwd=Path(__file__).parents[2], env={**os.environ, **own})
     [line] = done.stderr.splitlines()
     assert line.startswith("pip cannot download vLLM 0.0.0.dev1: No matching distribution found")
     assert (done.returncode, done.stdout) == (2, "")

@@ -13,7 +13,7 @@ from enforcer.errors import ConfigurationError
 from enforcer.vllm.config.names import PATCHED
 from enforcer.vllm.drafts import PROPOSER, Drafting, DraftLength, Proposed, Proposer, drafting
 from enforcer.vllm.engine import backend
-from enforcer.vllm.observe import metric_defs, metrics
+from enforcer.vllm.observe import metric_defs
 from enforcer.vllm.observe.metric_defs import Drafted
 from tests.support.tools import tool
 from tests.vllm_managers import OPENED, bare, enforced, ready
@@ -87,17 +87,6 @@ def test_a_length_is_learned_and_tried_again() -> None:
 
 def turn_of(matcher: Any) -> Any:
     return SimpleNamespace(matcher=matcher, proposed=NOTHING)
-
-
-@pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Any]:
-    found: Counter[Any] = Counter()
-
-    def count(family: Any, outcome: Any = None, number: int = 1) -> None:
-        found[family if outcome is None else outcome] += number
-
-    monkeypatch.setattr(metrics, "count", count)
-    return found
 
 
 def test_proposals_and_passes_are_counted(counted: Counter[Any]) -> None:

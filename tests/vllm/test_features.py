@@ -3,7 +3,6 @@
 import json
 import re
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -13,14 +12,25 @@ import httpx
 import pytest
 
 import enforcer
-from bench.demo.servers import ENFORCED, MODEL_NAME, Server
+from bench.demo.servers import MODEL_NAME, Server
 from bench.demo.tiny_model.requests import generate
 from bench.matrix import modes
 from bench.speculation.ways import GRAMMAR
 from enforcer.judging.judge import judge
 from enforcer.judging.replies import ChatReply, joined, whole
 from enforcer.tools import cli
-from tests.vllm_servers import TINY, events, post, sample, serving
+from tests.support.cases import each_case
+from tests.vllm_servers import (
+    TINY,
+    ask,
+    enforced_with,
+    events,
+    greedy,
+    post,
+    refused,
+    sample,
+    serving,
+)
 
 pytestmark = pytest.mark.vllm
 
@@ -34,12 +44,6 @@ def _reply(server: Server, body: dict[str, Any]) -> ChatReply:
     answer = post(server, body)
     assert answer.status_code == 200, answer.text
     return joined(iter(events(answer.text))) if body["stream"] else whole(answer.json())
-
-
-def _greedy(server: Server, bodies: list[dict[str, Any]]) -> list[ChatReply]:
-    sent = [body | {"stream": False, "return_token_ids": True} for body in bodies]
-    with ThreadPoolExecutor(32) as pool:
-        return [whole(answer.json()) for answer in pool.map(partial(post, server), sent)]
 
 
 def _bodies(count: int, seed: int) -> list[dict[str, Any]]:
@@ -72,14 +76,13 @@ def test_greedy_output_is_valid_and_the_same(
     tiny_server: Server, tmp_path: Path, flags: tuple[str, ...], witness: str
 ) -> None:
     bodies = [body for body in _bodies(72, seed=11) if len(json.dumps(body["messages"])) < 900]
-    setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
     sent = bodies
     if "priority" in flags:
         sent = [body | {"priority": at % 3} for at, body in enumerate(bodies)]
-    with Server(TINY, setting, tmp_path / "server.log") as server:
-        usual = _greedy(tiny_server, bodies)  # while the other one starts
+    with Server(TINY, enforced_with(*flags), tmp_path / "server.log") as server:
+        usual = greedy(tiny_server, bodies)  # while the other one starts
         server.wait_until_ready()
-        other = _greedy(server, sent)
+        other = greedy(server, sent)
         assert sample(server.url, witness) > 0
     answered = [at for at, reply in enumerate(other) if reply.answered]
     assert len(answered) > len(bodies) // 2
@@ -91,8 +94,7 @@ def test_greedy_output_is_valid_and_the_same(
 @pytest.mark.long
 def test_a_seed_gives_the_same_valid_calls_again(tmp_path: Path) -> None:
     # A server of its own: with chunked prefill, vLLM's CPU build dies of a seed.
-    flags = ("--no-enable-chunked-prefill", "--max-num-batched-tokens", "4096")
-    setting = replace(ENFORCED, flags=(*ENFORCED.flags, *flags))
+    setting = enforced_with("--no-enable-chunked-prefill", "--max-num-batched-tokens", "4096")
     body = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "temperature": 1.5}
     replies = []
     with serving(TINY, setting, tmp_path / "server.log") as server:
@@ -136,7 +138,7 @@ def test_a_demanded_call_after_a_stop_is_unreported(random_server: Server, strea
     assert (reply.calls, reply.content, reply.finish_reason) == ((), "", "stop")
 
 
-def test_stop_strings_do_not_end_calls_on_the_other_routes(tiny_server: Server) -> None:
+def test_stop_strings_do_not_end_calls_of_messages(tiny_server: Server) -> None:
     named = [{"name": x["name"], "input_schema": x["parameters"]} for x in FUNCTIONS]
     asked = {"messages": ASK, "tools": named, "tool_choice": {"type": "any"}}
     for stop in _STOPS:
@@ -148,15 +150,6 @@ def test_stop_strings_do_not_end_calls_on_the_other_routes(tiny_server: Server) 
         deltas = [event.get("delta", {}) for event in events(streamed)]
         assert json.loads("".join(d.get("partial_json", "") for d in deltas))
         assert [d["stop_reason"] for d in deltas if "stop_reason" in d] == ["tool_use"]
-    # /v1/responses has no stop strings, but stop ids.
-    for path, field, tools in (
-        ("/v1/chat/completions", "messages", TOOLS),
-        ("/v1/responses", "input", FLAT),
-    ):
-        body = {field: ASK, "tools": tools, "tool_choice": "auto", "stop_token_ids": [5]}
-        answer = post(tiny_server, body, path)
-        assert answer.status_code == 400
-        assert "half a call" in answer.text
 
 
 def test_a_call_that_max_tokens_cuts_off_is_none(tiny_server: Server) -> None:
@@ -235,8 +228,8 @@ def test_a_schema_too_hard_for_the_engine_is_refused_alone(random_server: Server
     beside = {"messages": ASK, "tools": TOOLS, "tool_choice": "required", "max_tokens": 60}
     sent = [body, body | {"stream": True}, beside]
     with ThreadPoolExecutor(len(sent)) as pool:
-        *refused, other = pool.map(partial(post, random_server), sent)
-    for answer in refused:
+        *hard, other = pool.map(partial(post, random_server), sent)
+    for answer in hard:
         assert answer.status_code == 400  # by its size, or by the time of its check
         assert "$.tools[0].function.parameters" in answer.text
     assert other.status_code == 200
@@ -272,29 +265,13 @@ def test_a_cancelled_stream_costs_nobody_else(tiny_server: Server) -> None:
     assert choice.json()["choices"][0]["message"]["tool_calls"]
 
 
-WRONG = {"type": "function", "function": {"name": "a", "parameters": {"type": "x"}}}
-
-
-# One of each kind: an option, a tag, words, a name and a schema. The rest is asked in process:
-# `intake/test_admission.py`, `intake/test_client_paths.py`.
-@pytest.mark.parametrize(
-    ("more", "word"),
-    [
-        ({"min_tokens": 5}, "min_tokens"),
-        ({"structured_outputs": {"structural_tag": "{}"}}, "structural_tag"),
-        ({"vllm_xargs": {"enforcer": "off"}}, "vllm_xargs"),
-        ({"vllm_xargs": {"enforcer": "relax"}}, "vllm_xargs"),
-        ({"tools": [{"type": "function", "function": {"name": "a b"}}]}, "tool name"),
-        ({"tools": [WRONG]}, r"\$\.tools\[0\]\.function\.parameters\.type"),
-    ],
-)
+@each_case
 @pytest.mark.parametrize("stream", [False, True])
 def test_what_cannot_be_enforced_is_refused_with_400(
     tiny_server: Server, more: dict[str, Any], word: str, stream: bool
 ) -> None:
-    answer = post(tiny_server, {"messages": ASK, "tools": TOOLS, "stream": stream, **more})
-    assert answer.status_code == 400
-    assert re.search(word, answer.text)
+    body = {"messages": ASK, "tools": TOOLS, "stream": stream, **more}
+    assert re.search(word, refused(tiny_server, body))
     # And it costs only its own request.
     assert post(tiny_server, {"messages": ASK, "max_tokens": 3}).status_code == 200
 
@@ -319,67 +296,24 @@ _PATHS = ("/v1/chat/completions", "/v1/completions")
 def test_where_only_the_prompt_is_wanted_one_id_is_enough(tmp_path: Path) -> None:
     own: dict[str, Any] = {"kv_connector": "ExampleConnector", "kv_role": "kv_both"}
     own |= {"kv_connector_extra_config": {"shared_storage_path": str(tmp_path / "keys")}}
-    flags = (*ENFORCED.flags, "--kv-transfer-config", json.dumps(own))
-    setting = replace(ENFORCED, flags=flags)
+    setting = enforced_with("--kv-transfer-config", json.dumps(own))
     name = "enforcer_calls_total"
     with serving(TINY, setting, tmp_path / "log", ENFORCER_ALLOW_CLIENT="finish") as server:
         for path, choice in product(_PATHS, ("required", "auto")):
             body = _prompt_only(path, choice)
-            answer = post(server, body, path)
-            assert answer.status_code == 200, answer.text
-            assert answer.json()["usage"]["completion_tokens"] == 1
+            assert ask(server, body, path)["usage"]["completion_tokens"] == 1
             assert sample(server.url, name, outcome="not_begun") == 0
             # Nothing changes for whoever reads the reply.
             second = {"kv_transfer_params": {"do_remote_prefill": True}}
-            assert post(server, body | second, path).status_code == 400
-            assert post(server, body | {"max_tokens": 5}, path).status_code == 400
+            assert refused(server, body | second, path)
+            assert refused(server, body | {"max_tokens": 5}, path)
 
 
 @pytest.mark.parametrize("path", _PATHS)
 def test_other_servers_have_a_reader_of_each_reply(tiny_server: Server, path: str) -> None:
-    answer = post(tiny_server, _prompt_only(path, "auto"), path)
-    assert answer.status_code == 400, answer.text
-    assert "min_tokens" in answer.text
+    assert "min_tokens" in refused(tiny_server, _prompt_only(path, "auto"), path)
     demanded = _prompt_only(path, "required") | {"min_tokens": 0}
-    answer = post(tiny_server, demanded, path)
-    assert answer.status_code == 400, answer.text
-    assert "BudgetTooSmall" in answer.text
-
-
-def test_history_ids_are_renamed_for_the_model_and_kept_for_the_client(tiny_server: Server) -> None:
-    def prompt(first: str, second: str) -> Any:
-        calls = [
-            {"id": i, "type": "function", "function": {"name": n, "arguments": "{}"}}
-            for i, n in ((first, "get_route"), (second, "get_distance"))
-        ]
-        dialog = [
-            *ASK,
-            {"role": "assistant", "content": "", "tool_calls": calls},
-            {"role": "tool", "tool_call_id": first, "content": "1"},
-            {"role": "tool", "tool_call_id": second, "content": "2"},
-            *ASK,
-        ]
-        body = {"messages": dialog, "tools": TOOLS, "return_token_ids": True}
-        return post(tiny_server, body).json()["prompt_token_ids"]
-
-    usual = prompt("functions.get_route:0", "functions.get_distance:1")
-    assert prompt("call_9", "search:2") == prompt("x", "functions_Read_0") == usual
-
-
-def test_a_forged_spec_is_refused(tiny_server: Server) -> None:
-    tag = json.dumps({"type": "structural_tag", "format": {"type": "any_text"}, "enforcer": "{}"})
-    body = {"prompt": "Hi", "structured_outputs": {"structural_tag": tag}}
-    assert post(tiny_server, body, "/v1/completions").status_code == 400
-
-
-def test_tools_that_a_system_message_declares_are_enforced(tiny_server: Server) -> None:
-    system = {"role": "system", "content": "", "tools": [TOOLS[0]]}
-    body = {"messages": [system, *ASK], "tool_choice": "required", "tools": [TOOLS[1]]}
-    choice = post(tiny_server, body).json()["choices"][0]
-    names = {call["function"]["name"] for call in choice["message"]["tool_calls"]}
-    assert names <= {tool["function"]["name"] for tool in TOOLS}
-    alone = {"messages": [{**system, "tools": [{**TOOLS[0], "type": "x"}]}, *ASK]}
-    assert post(tiny_server, alone).status_code == 400
+    assert "BudgetTooSmall" in refused(tiny_server, demanded, path)
 
 
 def test_sixty_four_requests_at_once_enforced_and_not(tiny_server: Server) -> None:

@@ -1,31 +1,25 @@
 """Every format through real vLLM with random weights, by every route: nothing wrong comes out."""
 
-from __future__ import annotations
-
-import asyncio
 import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import jsonschema
 import pytest
 
-from bench.demo.servers import MODEL_NAME, Setting
+from bench.demo.servers import MODEL_NAME, Server, Setting
 from bench.matrix import cells
 from bench.matrix.routes import Client, Route
 from enforcer.judging.rules import rules_of
 from enforcer.turn import dialects
 from tests import format_models
-from tests.vllm_servers import post, serving
+from tests.vllm.test_matrix import assert_without_findings
+from tests.vllm_servers import ask, serving
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from pathlib import Path
+Served = tuple[Any, Server]  # a format, and the server of its model
 
-    from bench.demo.servers import Server
-
-    Served = tuple[Any, Server]  # a format, and the server of its model
 
 pytestmark = pytest.mark.vllm
 OFF = {"thinking": False}
@@ -95,13 +89,9 @@ def test_no_cell_has_a_finding(served: Served) -> None:
     # Prompts of the matrix's own are Kimi K2's.
     every = [cell for cell in cells.cells() if cell.route is not Route.COMPLETIONS]
     chosen = [cell for cell in every if wanted.template or cell.thinking == "-"]
-    run = partial(cells.run, repeats=1, max_tokens=160, temperature=1.0, concurrency=16)
-    rules = rules_of(dialects.load(wanted.dialect))
-    results = asyncio.run(run(Client(server.url, MODEL_NAME, None), wanted=chosen, expected=rules))
-    assert not [(result.cell, result.findings) for result in results if result.findings]
-    demanding = {"required", "one call", "named"}
-    made = sum(result.calls for result in results if result.cell.mode in demanding)
-    assert made > len(results) // 20
+    client, rules = Client(server.url, MODEL_NAME, None), rules_of(dialects.load(wanted.dialect))
+    how = {"repeats": 1, "max_tokens": 160, "wanted": chosen, "expected": rules}
+    assert_without_findings(client, 20, **how)
 
 
 def _only(served: Served, dialect: str) -> Server:
@@ -112,14 +102,11 @@ def _only(served: Served, dialect: str) -> Server:
 
 
 def _post(server: Server, **body: Any) -> Any:
-    answer = post(server, {"temperature": None, "return_token_ids": True, **body})
-    assert answer.status_code == 200, answer.text
-    return answer.json()
+    return ask(server, {"temperature": None, "return_token_ids": True, **body})
 
 
 def _text(server: Server, ids: list[int]) -> str:
-    answer = post(server, {"tokens": ids}, "/detokenize")
-    return str(answer.raise_for_status().json()["prompt"])
+    return str(ask(server, {"tokens": ids}, "/detokenize")["prompt"])
 
 
 def _tool(name: str) -> dict[str, Any]:

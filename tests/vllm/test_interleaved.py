@@ -1,51 +1,30 @@
 """Enforced requests beside those that vLLM constrains itself, by each of its backends."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from random import Random
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
-from bench.demo.servers import ENFORCED
+from bench.demo.servers import ENFORCED, Server
 from bench.matrix import workload
 from enforcer.judging.judge import judge
 from enforcer.judging.replies import whole
-from tests.vllm_servers import TINY, post, serving
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bench.demo.servers import Server
-
+from tests.engine_cases import closed
+from tests.vllm_servers import TINY, ask, serving
 
 pytestmark = pytest.mark.vllm
 
 
-def _of(a: dict[str, Any], **more: Any) -> dict[str, Any]:
-    own = {"properties": {"a": a}, "required": ["a"], "additionalProperties": False}
-    return {"type": "object", **own, **more}
-
-
 EVEN = {"type": "integer", "multipleOf": 2}
 # xgrammar and guidance refuse the first, and vLLM then takes outlines; xgrammar the second.
-OUTLINES = _of(EVEN, patternProperties={})
-GUIDANCE = {  # xgrammar refuses it
-    "type": "object",
-    "properties": {"a": {"type": "integer", "multipleOf": 2, "minimum": 0, "maximum": 98}},
-    "required": ["a"],
-    "additionalProperties": False,
-}
-XGRAMMAR = {
-    "type": "object",
-    "properties": {"a": {"enum": ["x", "y"]}},
-    "required": ["a"],
-    "additionalProperties": False,
-}
+OUTLINES = closed({"a": EVEN}, "a", patternProperties={})
+GUIDANCE = closed({"a": {**EVEN, "minimum": 0, "maximum": 98}}, "a")
+XGRAMMAR = closed({"a": {"enum": ["x", "y"]}}, "a")
 
 
 def _json(schema: dict[str, Any], fits: Callable[..., Any]) -> Any:
@@ -63,23 +42,17 @@ PLAIN: list[tuple[dict[str, Any], Callable[[str], Any]]] = [
 ]
 
 
-def _post(server: Server, route: str, body: dict[str, Any]) -> Any:
-    answer = post(server, {"temperature": None, **body}, route)
-    assert answer.status_code == 200, answer.text
-    return answer.json()
-
-
 def _plain(server: Server, own: dict[str, Any], fits: Callable[[str], Any]) -> bool:
     body = {"prompt": "Hi", "max_tokens": 60, "temperature": 1, "structured_outputs": own}
-    choice = _post(server, "/v1/completions", body)["choices"][0]
+    choice = ask(server, body, "/v1/completions")["choices"][0]
     if choice["finish_reason"] == "stop":
         assert fits(choice["text"]), (own, choice["text"])
     return bool(choice["finish_reason"] == "stop")
 
 
 def _enforced(server: Server, body: dict[str, Any]) -> bool:
-    body = {**body, "stream": False, "max_tokens": 100}
-    found = judge(body, whole(_post(server, "/v1/chat/completions", body)))
+    body = {"temperature": None, **body, "stream": False, "max_tokens": 100}
+    found = judge(body, whole(ask(server, body)))
     assert not found.findings, (body, found)
     return found.has_calls
 

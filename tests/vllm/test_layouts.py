@@ -24,17 +24,7 @@ from enforcer.errors import UnsupportedSchema
 from enforcer.layouts import Decoder
 from enforcer.layouts.declared import read_value, types_of_properties
 from enforcer.schema import Root, compile_schema
-from tests.laid_out import (
-    TEXTS,
-    TYPES,
-    bound,
-    coerced,
-    engine,
-    legal,
-    read,
-    spelled,
-    symbols_of_ids,
-)
+from tests import laid_out
 from tests.walks import OBJECTS
 
 CONVERTERS = {
@@ -65,13 +55,14 @@ def stock(name: str, text: str, schema: dict[str, Any]) -> dict[str, Any]:
 def sample(name: str, schema: dict[str, Any], random: Random) -> list[int] | None:
     """Sample a text from the masks; its ids, or None if it does not end."""
     try:
-        grammar = engine().compile(compile_schema(schema, root=Root.OBJECT), bound(name))
+        compiled = compile_schema(schema, root=Root.OBJECT)
+        grammar = laid_out.engine().compile(compiled, laid_out.bound(name))
     except UnsupportedSchema:
         return None
     matcher = grammar.matcher()
     ids: list[int] = []
     while not matcher.is_accepting() and len(ids) < 200:
-        allowed = sorted(legal(matcher))
+        allowed = sorted(laid_out.legal(matcher))
         ends = [i for i in allowed if i > 255 or chr(i) in "<>\"')}]\n"]
         hurry = random.random() < 0.1 + len(ids) / 60
         ids.append(random.choice(ends if hurry and ends else allowed))
@@ -85,17 +76,17 @@ def sample(name: str, schema: dict[str, Any], random: Random) -> list[int] | Non
 def test_vllm_reads_like_us_and_the_copies(name: str, schema: dict[str, Any], seed: int) -> None:
     ids = sample(name, schema, Random(seed))
     assume(ids is not None)
-    text = spelled(ids)
-    decoder = Decoder(bound(name), schema)
-    ours = json.loads(decoder.feed(symbols_of_ids(ids)) + decoder.finish())
+    text = laid_out.spelled(ids)
+    decoder = Decoder(laid_out.bound(name), schema)
+    ours = json.loads(decoder.feed(laid_out.symbols_of_ids(ids)) + decoder.finish())
     assert ours == stock(name, text, schema), text
-    assert ours == dict(read(name, text, schema)), text
+    assert ours == dict(laid_out.read(name, text, schema)), text
 
 
-@given(TEXTS, st.lists(st.sampled_from(TYPES), min_size=1, unique=True))
+@given(laid_out.TEXTS, st.lists(st.sampled_from(laid_out.TYPES), min_size=1, unique=True))
 def test_declared_types_are_read_as_by_vllm(text: str, types: list[str]) -> None:
     schema = {"type": types}
     expected = json.dumps(coerce_to_schema_type(text, extract_types_from_schema(schema)))
     declared = types_of_properties({"properties": {"a": schema}})["a"]
     assert json.dumps(read_value(text, declared)) == expected
-    assert json.dumps(coerced(text, schema)) == expected
+    assert json.dumps(laid_out.coerced(text, schema)) == expected

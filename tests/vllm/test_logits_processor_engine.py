@@ -2,26 +2,24 @@
 
 import json
 import os
-import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.engine_cases import closed
+from tests.processes import run
+from tests.support.tools import tool
 from tests.vllm_servers import reader
 
 pytestmark = [pytest.mark.vllm, pytest.mark.long]
 
 
-def _tool(name: str, values: list[Any]) -> dict[str, Any]:
-    properties = {"n": {"enum": values}, "ok": {"type": "boolean"}}
-    own = {"properties": properties, "required": ["n"], "additionalProperties": False}
-    schema = {"type": "object", **own}
-    return {"type": "function", "function": {"name": name, "parameters": schema}}
-
-
-TOOLS = [_tool("count", [1, 2, 30]), _tool("count_all", [4, "five"])]
+OK = {"type": "boolean"}
+TOOLS = [
+    tool("count", closed({"n": {"enum": [1, 2, 30]}, "ok": OK}, "n")),
+    tool("count_all", closed({"n": {"enum": [4, "five"]}, "ok": OK}, "n")),
+]
 REQUESTS = 24
 
 # The cache holds so few blocks that requests which started must wait for one another.
@@ -57,28 +55,18 @@ if __name__ == "__main__":
 """
 
 
-@pytest.fixture(scope="module")
-def result(random_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
-    script = tmp_path_factory.mktemp("offline") / "offline.py"
+def test_every_id_was_legal_when_sampled(random_folder: Path, tmp_path: Path) -> None:
+    script = tmp_path / "offline.py"
     script.write_text(SCRIPT)
     own = {"PYTHONPATH": str(Path(__file__).resolve().parents[2]), "VLLM_PLUGINS": ""}
     own |= {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_CPU_KVCACHE_SPACE": "1"}
     own |= {"VLLM_NO_USAGE_STATS": "1", "HF_HUB_OFFLINE": "1", "ENFORCER_PREAMBLE_IDS": "32"}
-    command = [sys.executable, str(script), str(random_folder), json.dumps(TOOLS), str(REQUESTS)]
-    done = subprocess.run(
-        command, env={**os.environ, **own}, capture_output=True, text=True, check=False
-    )
+    command = (sys.executable, str(script), str(random_folder), json.dumps(TOOLS), str(REQUESTS))
+    done = run(*command, env={**os.environ, **own})
     assert done.returncode == 0, done.stderr[-4000:]
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("RESULT")]
-    found: dict[str, Any] = json.loads(line.removeprefix("RESULT"))
-    return found
-
-
-def test_requests_were_preempted(result: dict[str, Any]) -> None:
+    result = json.loads(line.removeprefix("RESULT"))
     assert result["preempted"] > 0
-
-
-def test_every_id_was_legal_when_sampled(result: dict[str, Any], random_folder: Path) -> None:
     e = reader(random_folder)
     called = free = 0
     for at, (prompt, output) in enumerate(result["replies"]):

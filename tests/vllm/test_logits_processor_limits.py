@@ -1,20 +1,16 @@
 """What `docs/vllm.md` says that the logits processor does not do, seen on a server that has it."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import httpx
 import pytest
 import vllm
 
 import enforcer
+from bench.demo.servers import Server
 from tests.snippets import MESSAGES, PROMPT, TOOLS
-from tests.vllm_servers import post
-
-if TYPE_CHECKING:
-    from bench.demo.servers import Server
+from tests.vllm_servers import ask, post
 
 pytestmark = pytest.mark.vllm
 
@@ -30,12 +26,9 @@ def spec(choice: str) -> dict[str, Any]:
     return enforcer.extra_body(TOOLS, choice, via=enforcer.Route.LOGITS_PROCESSOR)
 
 
-def chat(server: Server, **more: Any) -> dict[str, Any]:
+def chat(server: Server, **more: Any) -> Any:
     """Send a request whose spec demands a call, and give its answer."""
-    answer = post(server, {"messages": MESSAGES, "tools": TOOLS, **spec("required"), **more})
-    assert answer.status_code == 200, answer.text
-    body: dict[str, Any] = answer.json()
-    return body
+    return ask(server, {"messages": MESSAGES, "tools": TOOLS, **spec("required"), **more})
 
 
 def arguments(answer: dict[str, Any]) -> str:
@@ -45,9 +38,7 @@ def arguments(answer: dict[str, Any]) -> str:
 
 def test_a_prompt_that_begins_calls_of_other_tools_ends_empty(processor_server: Server) -> None:
     body = {"prompt": PROMPT + UNDECLARED, **spec("auto")}
-    answer = post(processor_server, body, "/v1/completions")
-    assert answer.status_code == 200, answer.text
-    (choice,) = answer.json()["choices"]
+    (choice,) = ask(processor_server, body, "/v1/completions")["choices"]
     assert (choice["text"], choice["finish_reason"]) == ("", "stop")
     log = processor_server.log.read_text()
     assert 'turn failed reason="start" error="IllegalPrefix"' in log
@@ -78,7 +69,7 @@ def test_text_that_spells_a_call_is_none(processor_server: Server, stream: bool)
     wanted = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"const": spelled}}}
     own = enforcer.extra_body(TOOLS, response_format=wanted, via=enforcer.Route.LOGITS_PROCESSOR)
     asked = {"prompt": "<|tool_calls_section_begin|>", "add_special_tokens": False}
-    (begin,) = post(processor_server, asked, "/tokenize").json()["tokens"]
+    (begin,) = ask(processor_server, asked, "/tokenize")["tokens"]
     body = {"messages": MESSAGES, "tools": TOOLS, "stream": stream, "temperature": 1, **own}
     answer = post(processor_server, body | {"logit_bias": {str(begin): -100}, "max_tokens": 400})
     assert answer.status_code == 200, answer.text

@@ -1,15 +1,15 @@
 """The logits processor: V2's interface on a fake runner."""
 
-from __future__ import annotations
-
+from collections.abc import Callable
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch import Tensor
 from vllm import SamplingParams
 from vllm.v1.worker.gpu.sample.logits_processor.interface import (
     LogitsContext,
@@ -18,6 +18,7 @@ from vllm.v1.worker.gpu.sample.logits_processor.interface import (
 
 from enforcer.errors import ConfigurationError
 from enforcer.vllm.logits_processor.processor import EnforcerLogitsProcessor
+from enforcer.vllm.native.misreadings import ReadableMatcher
 from tests.vllm.processed import (
     EVERYTHING,
     KINDS,
@@ -29,22 +30,13 @@ from tests.vllm.processed import (
     VOCABULARY,
     config,
     expected,
-    feed,
     ids,
-    legal,
     legal_rows,
     params,
     readable,
 )
+from tests.vocabularies import feed, legal
 from tests.walks import examples
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from torch import Tensor
-
-    from enforcer.vllm.native.misreadings import ReadableMatcher
-
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("small_vocabulary")]
 

@@ -1,11 +1,9 @@
 """vLLM's own manager of structured outputs, with the plugin: who gets which grammar."""
 
-from __future__ import annotations
-
 import threading
 from functools import partial
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -22,10 +20,6 @@ from tests.support.tools import tool
 from tests.vllm_managers import OPENED, enforced, ready, request
 from tests.vocabularies import write
 
-if TYPE_CHECKING:
-    from transformers.tokenization_utils_tokenizers import TokenizersBackend
-
-
 pytestmark = pytest.mark.usefixtures("installed")
 
 LARGE = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in range(300)]}}}
@@ -34,7 +28,7 @@ LARGE = {"type": "object", "properties": {"a": {"enum": [f"value {n}" for n in r
 GET = tool("get", {"type": "object"})
 
 
-def opened(tokenizer: TokenizersBackend) -> list[int]:
+def opened(tokenizer: Any) -> list[int]:
     return write(runtime.enforcer_for(tokenizer).vocabulary, OPENED)
 
 

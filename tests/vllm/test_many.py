@@ -2,23 +2,22 @@
 
 import asyncio
 import time
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from bench.demo.servers import ENFORCED, MODEL_NAME
+from bench.demo.servers import MODEL_NAME
 from bench.matrix import workload
 from bench.matrix.routes import Client, Route
 from enforcer.judging.judge import judge
-from tests.vllm_servers import TINY, reader, sample, serving
+from tests.vllm_servers import TINY, enforced_with, reader, sample, serving
 
 pytestmark = pytest.mark.vllm
 
 AT_ONCE = 300
-MANY = replace(ENFORCED, flags=(*ENFORCED.flags, "--max-num-seqs", "512"))
+MANY = enforced_with("--max-num-seqs", "512")
 
 
 def test_three_hundred_requests_at_once_are_enforced_and_answered(tmp_path: Path) -> None:

@@ -3,25 +3,18 @@
 `LIVE_REQUESTS=500 .venv/bin/python -m pytest tests/vllm/test_memory.py` sends fewer.
 """
 
-from __future__ import annotations
-
 import asyncio
 import os
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
 import enforcer
 from bench import processes
-from bench.demo.servers import ENFORCED, MODEL_NAME
-from tests.vllm_servers import TINY, serving
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bench.demo.servers import Server
+from bench.demo.servers import MODEL_NAME, Server
+from tests.vllm_servers import TINY, enforced_with, serving
 
 pytestmark = [pytest.mark.vllm, pytest.mark.long]
 
@@ -94,9 +87,8 @@ async def _send(server: Server, bodies: list[dict[str, Any]]) -> tuple[list[floa
 
 
 def test_memory_is_flat_under_ever_new_tools(tmp_path: Path) -> None:
-    setting = replace(ENFORCED, flags=(*ENFORCED.flags, *_FLAGS))
     own = {"ENFORCER_CACHE_MIB": str(_CACHE_MIB), "ENFORCER_PREAMBLE_IDS": "0"}
-    with serving(TINY, setting, tmp_path / "server.log", **own) as server:
+    with serving(TINY, enforced_with(*_FLAGS), tmp_path / "server.log", **own) as server:
         engine, tokens = asyncio.run(_send(server, _bodies()))
     assert tokens > 0.9 * (_ORDINARY * _TOKENS + _HOSTILE * _MANY_TOKENS)
     assert max(engine) - engine[0] < 1.15 * _CACHE_MIB + 64, engine

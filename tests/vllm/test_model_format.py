@@ -1,6 +1,5 @@
 """A parser of another format than the model's ends a start before the weights are loaded."""
 
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
@@ -14,17 +13,14 @@ from enforcer.turn.parser import Parser
 from enforcer.vllm.config import names
 from enforcer.vllm.intake import startup
 from enforcer.vllm.server import runtime, served_model
-from tests import dialect_cases, vllm_managers
+from tests import dialect_cases
 from tests.vllm_servers import TINY
 
 
 @pytest.fixture
-def tokenizer() -> Iterator[object]:
+def tokenizer(known: Any) -> object:
     """Give a tokenizer of the format hermes."""
-    made = object()
-    vllm_managers.know(made, dialect_cases.vocabulary("hermes"))
-    yield made
-    runtime.forget(made)
+    return known(dialect_cases.vocabulary("hermes"))
 
 
 def _processor(tokenizer: object) -> Any:

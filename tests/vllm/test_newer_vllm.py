@@ -6,11 +6,13 @@ here is one server.
 
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from enforcer.vllm.config.names import TESTED_VERSIONS
+from tests.processes import run
 from tests.support import newer_vllm
 
 pytestmark = [pytest.mark.vllm, pytest.mark.slow]
@@ -26,10 +28,7 @@ def test_it_leaves_random_weights_only_declared_and_valid_calls(version: str) ->
         pytest.skip(f"the wheel of vLLM {version} cannot be had here: {error}")
     environment = newer_vllm.environment(root) | {"LIVE_REQUESTS": "60"}
 
-    def python(*words: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, *words]
-        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-
+    python = partial(run, sys.executable, env=environment)
     told = python("-c", "import vllm; print(vllm.__version__)")
     assert told.stdout.split() == [version], told.stderr
     served = python("-m", "pytest", "-p", "no:cacheprovider", str(SERVED))

@@ -2,12 +2,12 @@
 
 import json
 import os
-import subprocess
 import sys
 
 import pytest
 
 from bench.matrix import modes
+from tests.processes import run
 from tests.vllm_servers import TINY, reader
 
 pytestmark = pytest.mark.vllm
@@ -41,12 +41,9 @@ def test_chat_and_generate() -> None:
     body = modes.body("required", "-", stream=False)
     names = {tool["function"]["name"] for tool in body["tools"]}
     arguments = [str(TINY), json.dumps(body["tools"]), json.dumps(body["messages"])]
-    command = [sys.executable, "-c", SCRIPT, *arguments]
     own = {"VLLM_ENABLE_V1_MULTIPROCESSING": "0", "VLLM_PLUGINS": "enforcer"}
     own |= {"VLLM_CPU_KVCACHE_SPACE": "1", "HF_HUB_OFFLINE": "1"}
-    done = subprocess.run(
-        command, env={**os.environ, **own}, capture_output=True, text=True, check=False
-    )
+    done = run(sys.executable, "-c", SCRIPT, *arguments, env={**os.environ, **own})
     assert done.returncode == 0, done.stderr[-3000:]
     e = reader(TINY)
     finished = 0

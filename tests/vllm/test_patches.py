@@ -2,7 +2,6 @@ import json
 import os
 import pkgutil
 import re
-import subprocess
 import sys
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -22,6 +21,7 @@ from enforcer.request import carrier
 from enforcer.vllm import fit, patches
 from enforcer.vllm.config.names import PATCHED, TESTED_VERSIONS
 from enforcer.vllm.observe import recording
+from tests.processes import run
 from tests.support.cases import each_case
 from tests.vllm_servers import TINY
 
@@ -147,9 +147,8 @@ print("named", "kimi_k2_enforced" in ToolParserManager.tool_parsers)
 
 
 def other(version: str) -> CompletedProcess[str]:
-    command = [sys.executable, "-c", OTHER, version]
     environment = {**os.environ, "VLLM_PLUGINS": "enforcer"}
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return run(sys.executable, "-c", OTHER, version, env=environment)
 
 
 def test_no_process_starts_on_a_vllm_that_does_not_fit() -> None:
@@ -203,8 +202,7 @@ FORGED = [
     tag(on_unsupported="relax"),
     json.dumps(json.loads(tag()) | {carrier.KEY: {"tools": []}}),
     json.dumps(json.loads(tag()) | {carrier.KEY: 7}),
-    json.dumps(json.loads(tag()) | {carrier.KEY: "no JSON"}),
-    json.dumps(json.loads(tag()) | {carrier.KEY: "[]"}),
+    *(json.dumps(json.loads(tag()) | {carrier.KEY: text}) for text in ("no JSON", "[]", "{}")),
 ]
 
 

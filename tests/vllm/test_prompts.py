@@ -99,7 +99,8 @@ def test_tokenize_shows_the_ids_of_calls_that_the_model_is_shown(renderer: Any) 
     answer = {"role": "tool", "tool_call_id": "call_0", "content": "21"}
     dialog = (USER, asks("look"), answer)
     prompt, _ = chat(renderer, *dialog, tools=[nested()])
-    assert "functions.look:0" in renderer.renderer.tokenizer.decode(prompt)
+    # Of the call, and of its result.
+    assert renderer.renderer.tokenizer.decode(prompt).count("functions.look:0") == 2
     assert tokenized(renderer, *dialog, tools=[nested()]) == prompt
 
 

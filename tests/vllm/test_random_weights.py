@@ -3,26 +3,19 @@
 `LIVE_REQUESTS=2000 .venv/bin/python -m pytest tests/vllm/test_random_weights.py` sends more.
 """
 
-from __future__ import annotations
-
 import asyncio
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from bench.demo.servers import MODEL_NAME
+from bench.demo.servers import MODEL_NAME, Server
 from bench.matrix import workload
 from bench.matrix.routes import Client, Route
 from enforcer.judging.judge import judge
 from tests.vllm_servers import post, reader
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bench.demo.servers import Server
-
 
 pytestmark = pytest.mark.vllm
 REQUESTS = int(os.environ.get("LIVE_REQUESTS", "160"))

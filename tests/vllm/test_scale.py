@@ -15,6 +15,7 @@ from bench.matrix import cells
 from bench.scale import __main__ as scale
 from bench.scale import ray_head
 from bench.scale.ways import WAYS
+from tests.support.cases import load
 from tests.vllm_servers import sampled
 
 _missing = scale.available()
@@ -25,20 +26,7 @@ pytestmark = [
 ]
 
 
-def _parts(front: int, engine: int, worker: int) -> dict[str, int]:
-    return {"front": front, "engine": engine, "worker": worker}
-
-
-# The processes with the plugin on the node that replies, and on the other one, if it shows them.
-PROCESSES: dict[str, tuple[dict[str, int], dict[str, int]]] = {
-    "tensor-parallel": (_parts(1, 1, 2), {}),
-    "data-parallel": (_parts(3, 2, 0), {}),
-    "nodes": (_parts(1, 1, 1), _parts(1, 0, 1)),
-    "data-parallel-nodes": (_parts(3, 1, 0), _parts(1, 1, 0)),
-    "prompts-apart": (_parts(1, 1, 0), {}),
-    "ray": (_parts(1, 1, 2), {}),
-    "ray-data-parallel": (_parts(3, 2, 0), {}),
-}
+PROCESSES = load("vllm/cases/scale.toml")
 
 
 @pytest.fixture(scope="module", params=PROCESSES)

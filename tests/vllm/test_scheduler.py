@@ -12,7 +12,6 @@ from hypothesis import settings
 from bench.matrix import workload
 from enforcer.machine.grammar import MachineGrammar
 from enforcer.request import spec_text
-from enforcer.vllm.observe import metrics
 from tests.vllm_engine import Engine, Mode, Sent, beside, drive, enforcers, is_engine
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("installed")]
@@ -65,14 +64,6 @@ def requests(random: Random, count: int) -> Iterator[Any]:
         yield Sent(f"r{at}", spec, prompt(random, openings)), random.randint(1, 90), constraint
 
 
-@pytest.fixture
-def failed(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str]]:
-    """Collect what the plugin reports as failed turns."""
-    found: list[tuple[str, str]] = []
-    monkeypatch.setattr(metrics, "failed", lambda why, name, **_: found.append((name, why)))
-    return found
-
-
 def run(mode: Mode, seed: object, count: int, *, strict: bool = True) -> Engine:
     random = Random(f"scheduler {seed}")
     engine = Engine(mode, random, strict=strict)
@@ -93,7 +84,7 @@ def run(mode: Mode, seed: object, count: int, *, strict: bool = True) -> Engine:
 
 @pytest.mark.parametrize("name", MODES)
 def test_what_becomes_of_a_turn_does_not_depend_on_its_drafts(
-    name: str, failed: list[tuple[str, str]], caplog: pytest.LogCaptureFixture
+    name: str, failed: list[Any], caplog: pytest.LogCaptureFixture
 ) -> None:
     mode = MODES[name]
     with caplog.at_level(logging.ERROR, logger="vllm"):
@@ -195,7 +186,7 @@ def test_an_engine_that_raises_ends_the_request_that_it_served(
         ended = {sent.name for sent in engine.sent.values() if sent.finish == "error"}
         # It may have been a draft's, or the request given up before it could be told.
         assert len(ended) <= 1
-        assert ended <= {request_id for request_id, _ in failed}
+        assert ended <= {request_id for _, request_id, _ in failed}
         hit += len(ended)
         raised += fault.calls >= fault.at
         for name, sent in engine.sent.items():

@@ -1,30 +1,23 @@
 """Examples of clients, as they are written, on servers that are started as the pages say."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
-import subprocess
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from bench.demo.servers import HttpServer
+from bench.demo.servers import HttpServer, Server
 from enforcer.judging.judge import judge
 from enforcer.judging.replies import whole
 from enforcer.tools.doctor.answers import processes
+from tests.processes import run
 from tests.snippets import ROOT, blocks, commands, every
 from tests.test_examples import FOLDER, SAYS
 from tests.test_snippets import SERVED, says
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bench.demo.servers import Server
-
 
 pytestmark = pytest.mark.vllm
 
@@ -50,7 +43,7 @@ def test_an_example_runs(name: str, server: str | None, given: list[str], reques
     url = [] if server is None else [f"{request.getfixturevalue(server).url}/v1"]
     script = [sys.executable, str(FOLDER / f"{name}.py"), *url, *given]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "VLLM_NO_USAGE_STATS": "1"}
-    done = subprocess.run(script, env=environment, capture_output=True, text=True, check=False)
+    done = run(*script, env=environment)
     assert done.returncode == 0, done.stderr
     assert re.fullmatch(SAYS[name], done.stdout), done.stdout
 
@@ -73,13 +66,8 @@ def test_the_first_server_and_its_first_request(tmp_path: Path, monkeypatch: Any
         shown = httpx.get(f"{server.url}/metrics/").text
         assert processes(shown).found == "1 of the front end, 1 of the engine, 1 of workers"
         assert "localhost:8000" in asked
-        answer = subprocess.run(
-            ["bash", "-c", asked.replace("localhost:8000", server.url)],  # noqa: S607
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        typed = asked.replace("localhost:8000", server.url)
+        answer = run("bash", "-c", typed, cwd=tmp_path, check=True)
     reply = whole(json.loads(answer.stdout))
     [call] = reply.calls
     shown = re.search(r"gives a call with `(.*)`", page.read_text())[1]

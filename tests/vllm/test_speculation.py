@@ -4,21 +4,14 @@ A handful of requests, since Triton's interpreter is slow; `python -m bench.spec
 hundreds, in more ways.
 """
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from bench.speculation import run, ways
+from bench.speculation.run import Figures
+from bench.speculation.ways import Way
 from tests.vllm_servers import TINY, reader
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from bench.speculation.run import Figures
-    from bench.speculation.ways import Way
-
 
 pytestmark = [pytest.mark.vllm, pytest.mark.timeout(1800)]
 

@@ -1,25 +1,18 @@
 """Tests of the official SDKs against a server: whole tool loops, and shortened calls."""
 
-from __future__ import annotations
-
 import json
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import anthropic
 import jsonschema
 import openai
 import pytest
 
-from bench.demo.servers import MODEL_NAME
+from bench.demo.servers import MODEL_NAME, Server
 from bench.demo.tiny_model.requests import generate
 from bench.demo.tiny_model.scenes import Kind
 from tests.vllm_servers import sample
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from bench.demo.servers import Server
-
 
 pytestmark = pytest.mark.vllm
 

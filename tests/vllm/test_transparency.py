@@ -1,38 +1,19 @@
 """Promise 2 in real vLLM: where the model was right by itself, nothing changes."""
 
-from __future__ import annotations
-
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import httpx
 import pytest
 
-from bench.demo.servers import MODEL_NAME
+from bench.demo.servers import Server
 from bench.demo.tiny_model.requests import generate
+from enforcer import Enforcer
 from enforcer.judging.judge import judge
-from enforcer.judging.replies import ChatCall, whole
-from tests.vllm_servers import TINY, reader
-
-if TYPE_CHECKING:
-    from bench.demo.servers import Server
-    from enforcer import Enforcer
-    from enforcer.judging.replies import ChatReply
-
+from enforcer.judging.replies import ChatCall, ChatReply
+from tests.vllm_servers import TINY, greedy, reader
 
 pytestmark = pytest.mark.vllm
-
-
-def _send(url: str, bodies: list[dict[str, Any]]) -> list[ChatReply]:
-    def one(body: dict[str, Any]) -> ChatReply:
-        sent = body | {"model": MODEL_NAME, "temperature": 0, "max_tokens": 160, "stream": False}
-        sent["return_token_ids"] = True
-        return whole(httpx.post(f"{url}/v1/chat/completions", json=sent, timeout=600).json())
-
-    with ThreadPoolExecutor(16) as pool:
-        return list(pool.map(one, bodies))
 
 
 def test_a_valid_greedy_turn_has_equal_tokens(free_server: Server, tiny_server: Server) -> None:
@@ -40,7 +21,7 @@ def test_a_valid_greedy_turn_has_equal_tokens(free_server: Server, tiny_server: 
     # Stock vLLM constrains some requests by itself (a demanded call, a strict tool, one call
     # only). With "none" it constrains nothing, and the prompt is the same.
     unforced = [body | {"tool_choice": "none"} if "tools" in body else body for body in bodies]
-    free, enforced = _send(free_server.url, unforced), _send(tiny_server.url, bodies)
+    free, enforced = greedy(free_server, unforced), greedy(tiny_server, bodies)
     turns = reader(TINY)
     right = [at for at, body in enumerate(bodies) if _is_right(turns, body, free[at])]
     assert len(right) > 40

@@ -1,11 +1,11 @@
 """The proposal to vLLM names the patches that there are, and quotes the code that there is."""
 
-import importlib.util
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import vllm
 
 from enforcer.vllm import fit, patches
 from tests.support.vllm_attributes import ATTRIBUTES
@@ -59,10 +59,7 @@ def test_what_the_next_version_has_of_it_is_counted() -> None:
 
 
 def test_the_code_that_is_quoted_is_vllms() -> None:
-    spec = importlib.util.find_spec("vllm")
-    if spec is None:
-        pytest.skip("vLLM is not installed")
-    root = Path(spec.origin).parents[1]
+    root = Path(vllm.__file__).parents[1]
     quoted = list(_quoted())
     assert len(quoted) > 20
     missing = [

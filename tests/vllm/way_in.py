@@ -1,13 +1,12 @@
 """vLLM's own renderer and input processor over the tiny model: a request's way in, without HTTP."""
 
-from __future__ import annotations
-
 import ast
 import asyncio
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import msgspec
+from pydantic import BaseModel
 from vllm.engine.arg_utils import EngineArgs
 from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionRequest
 from vllm.entrypoints.openai.completion.protocol import CompletionRequest
@@ -18,14 +17,10 @@ from vllm.v1.engine.input_processor import InputProcessor
 from vllm.v1.request import Request
 from vllm.v1.serial_utils import MsgpackDecoder, MsgpackEncoder
 
+from enforcer.vllm.engine.backend import EnforcedGrammar
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from tests import vllm_managers
 from tests.vllm_servers import TINY
-
-if TYPE_CHECKING:
-    from pydantic import BaseModel
-
-    from enforcer.vllm.engine.backend import EnforcedGrammar
 
 USER = {"role": "user", "content": "Where is it warm?"}
 _ROOT = Path(__file__).resolve().parents[2] / "enforcer"

@@ -124,23 +124,19 @@ FOREIGN = "--tool-call-parser kimi_k2_enforced is for models of the format kimi_
     [("kimi_k2_enforced", "WARNING", FOREIGN), ("kimi_k2", "INFO", "")],
 )
 def test_an_engine_of_another_vocabulary_warns_that_it_enforces_nothing(
-    monkeypatch: Any, caplog: Any, parser: str, level: str, cause: str
+    monkeypatch: Any, caplog: Any, known: Any, *, parser: str, level: str, cause: str
 ) -> None:
     """A model that merely has the plugin beside it is none of whom a warning is for."""
     caplog.set_level("INFO", logger="vllm.enforcer")
     monkeypatch.setenv(names.PARSER_VARIABLE, parser)
-    tokenizer = object()
-    vllm_managers.know(tokenizer, dialect_cases.vocabulary("hermes"))
+    tokenizer = known(dialect_cases.vocabulary("hermes"))
     built = vllm_managers.manager(None, V.size)
 
     def original(self: SimpleNamespace) -> None:
         self.vllm_config, self.tokenizer = built.vllm_config, tokenizer
         self._grammar_bitmask = built._grammar_bitmask
 
-    try:
-        initialised(original, SimpleNamespace())
-    finally:
-        runtime.forget(tokenizer)
+    initialised(original, SimpleNamespace())
     (record,) = [each for each in caplog.records if each.name == "vllm.enforcer"]
     assert record.levelname == level
     assert record.getMessage().startswith(
@@ -163,14 +159,11 @@ LONG = TURN + "so it is " * 500
 
 
 @pytest.fixture
-def host() -> Iterator[Any]:
-    tokenizer = object()
-    vllm_managers.know(tokenizer, V)
+def host(known: Any) -> Iterator[Any]:
     runtime.kept.cache_clear()
-    manager = vllm_managers.manager(tokenizer, V.size)
+    manager = vllm_managers.manager(known(V), V.size)
     yield backend._host(manager)
     manager.executor.shutdown(wait=False)
-    runtime.forget(tokenizer)
 
 
 @pytest.fixture

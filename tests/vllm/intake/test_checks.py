@@ -31,7 +31,7 @@ from enforcer.request.options import Options
 from enforcer.request.spec import Spec
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import checks
-from enforcer.vllm.observe import metrics, request_context
+from enforcer.vllm.observe import request_context
 from enforcer.vllm.observe.metric_defs import CheckOutcome
 from enforcer.vllm.server import runtime
 from tests.spec_cases import settled as settle
@@ -168,11 +168,9 @@ def test_what_held_others_up_has_a_line_once(run: Any, workers: Any, lines: Any)
 
 
 def test_of_many_who_wait_for_one_check_one_tells_of_it(
-    workers: Any, monkeypatch: pytest.MonkeyPatch, use: Any, lines: Any
+    workers: Any, counted: Counter[CheckOutcome], use: Any, lines: Any
 ) -> None:
-    counted: Counter[CheckOutcome] = Counter()
     use(on_unsupported="isolate")
-    monkeypatch.setattr(metrics, "count", lambda _, how: counted.update([how]))
     workers(Fake(UnsupportedSchema((CANNOT,)), seconds=0.26))
 
     async def all_at_once() -> list[Any]:

@@ -1,11 +1,8 @@
 """Errors are told in the paths of the body that the client sent, whatever the route."""
 
-from __future__ import annotations
-
 import json
 from functools import partial
-from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 from vllm.entrypoints.anthropic.protocol import AnthropicMessagesRequest
@@ -14,16 +11,13 @@ from vllm.entrypoints.openai.chat_completion.protocol import ChatCompletionReque
 from vllm.entrypoints.openai.responses.protocol import ResponsesRequest
 from vllm.exceptions import VLLMValidationError
 
+from bench.demo.servers import Server
 from enforcer.client.body import Route, extra_body
 from enforcer.errors import IllegalPrefix, RequestError
 from enforcer.vllm.intake import checks, client_paths, dialogs, rejections, requests
 from enforcer.vllm.server.side_table import notes
 from tests.support import cases
 from tests.vllm_servers import post
-
-if TYPE_CHECKING:
-    from bench.demo.servers import Server
-
 
 GOOD = {"type": "object", "properties": {}}
 BAD = {"type": "object", "properties": {"n": {"$ref": "https://elsewhere.example/n"}}}
@@ -132,21 +126,6 @@ def test_tools_that_vllm_does_not_show_the_model_are_not_declared() -> None:
 def test_with_only_such_tools_nothing_can_be_called() -> None:
     request = _responses(tools=[CODEX[1]], tool_choice="auto")
     assert requests.write_spec(request).spec().toolset.allowed == ()
-
-
-@pytest.mark.vllm
-def test_over_http(tiny_server: Server) -> None:
-    chat, codex, small = (cases.read(CASES, "refused")[at] for at in (0, 7, 11))
-    sent = [
-        ("chat/completions", {"messages": ASK}, chat),
-        ("responses", {"input": "Hello."}, codex),
-        ("messages", {"messages": ASK}, small),
-    ]
-    for stream, (route, own, case) in product((False, True), sent):
-        body = own | _given(case["body"]) | {"stream": stream}
-        answer = post(tiny_server, body, f"/v1/{route}")
-        assert answer.status_code == 400, answer.text
-        assert f"`{case['path']}" in answer.text
 
 
 @pytest.mark.vllm

@@ -499,23 +499,14 @@ def tried_out(monkeypatch: pytest.MonkeyPatch, use: Any) -> list[tuple[Any, ...]
 ROOM = 4096 - len(ids(OPENING))
 
 
-@pytest.mark.parametrize(
-    ("make", "most", "model", "budget"),
-    [
-        (completion, {"max_tokens": 400}, Model(), 400),
-        (completion, {"max_tokens": 5_000}, Model(), ROOM),
-        (completion, {"max_tokens": 400}, Model(max_new_tokens=25), 25),
-        (of_tokens, {"max_tokens": 400}, Model(max_new_tokens=25), 400),  # as vLLM has it
-        (of_tokens, {"max_tokens": None}, Model(max_new_tokens=25), ROOM),
-        (of_tokens, {}, Model(max_new_tokens=25), 25),
-    ],
-)
+@each_case
 def test_a_turn_is_tried_out_with_the_ids_that_the_server_will_allow_it(
-    tried_out: list[Any], make: Any, most: dict[str, Any], model: Model, budget: int
+    tried_out: list[Any], route: str, most: dict[str, Any], bound: dict[str, int], budget: int
 ) -> None:
+    make: Any = {"completion": completion, "token ids": of_tokens}[route]
     asked = make(carried(finish_within_budget=True), **most)
-    rendering(asked, [{"prompt_token_ids": ids(OPENING)}], model)
-    assert [asked[3] for asked in tried_out] == [budget]
+    rendering(asked, [{"prompt_token_ids": ids(OPENING)}], Model(**bound))
+    assert [asked[3] for asked in tried_out] == [budget or ROOM]
 
 
 def test_whoever_reads_a_reply_knows_how_many_ids_it_may_have() -> None:

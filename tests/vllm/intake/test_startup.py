@@ -1,22 +1,16 @@
-from __future__ import annotations
-
 import logging
+from collections.abc import Callable
 from importlib import metadata
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+from bench.demo.servers import Server
 from enforcer.vllm.config import settings
 from enforcer.vllm.intake import startup
 from enforcer.vllm.observe import metric_defs, recording, stats
 from tests.support import cases
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from bench.demo.servers import Server
-
 
 CASES = "vllm/intake/cases/startup.toml"
 

@@ -1,14 +1,13 @@
 """What a server with the logits processor alone refuses before a reply begins."""
 
-from __future__ import annotations
-
 import json
 import re
+from collections.abc import Callable
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
 import pytest
@@ -19,30 +18,23 @@ from vllm.exceptions import GracefulHTTPError
 from vllm.sampling_params import SamplingParams
 
 import enforcer
+from bench.demo.servers import Server
 from enforcer.request import carrier
 from enforcer.request import tools as tools_
 from enforcer.vllm.config import names
 from enforcer.vllm.intake import checks
 from enforcer.vllm.logits_processor.early import _ROUTES, RefuseEarly
 from enforcer.vllm.server import reply_lengths
+from tests import vllm_servers
 from tests.support import asgi, cases
-from tests.vllm_servers import post
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from bench.demo.servers import Server
-
+from tests.support.tools import tool as named_tool
 
 CHAT = "/v1/chat/completions"
 ASK = [{"role": "user", "content": "Where?"}]
 VIA = enforcer.Route.LOGITS_PROCESSOR
 
 
-def tool(schema: Any, name: str = "get") -> dict[str, Any]:
-    return {"type": "function", "function": {"name": name, "parameters": schema}}
-
-
+tool = partial(named_tool, "get")
 GOOD = tool({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]})
 BAD = tool({"properties": {"n": {"type": "float"}}})
 OTHERS = {"type": "json_schema", "json_schema": {"name": "n", "schema": {"const": 1}}}
@@ -54,7 +46,7 @@ CASES = "vllm/logits_processor/cases/early.toml"
 
 def given(text: str) -> Any:
     """Read the JSON of a case."""
-    named = {"GOOD": GOOD, "FLAT": FLAT, "ANTHROPIC": ANTHROPIC, "CONST": OTHERS}
+    named = {"GOOD": GOOD, "BAD": BAD, "FLAT": FLAT, "ANTHROPIC": ANTHROPIC, "CONST": OTHERS}
     for name, value in named.items():
         text = text.replace(f'"{name}"', json.dumps(value))
     return json.loads(text)
@@ -165,7 +157,7 @@ def test_a_spec_is_found_however_its_key_is_spelled(spelled: Callable[[str], byt
     "path",
     [
         *(CHAT, f"{CHAT}/batch", f"/base{CHAT}"),
-        *("/v1/completions", "/v1/responses", "/invocations"),
+        *("/v1/completions", "/v1/responses", "/v1/messages", "/invocations"),
     ],
 )
 def test_a_schema_that_cannot_be_enforced_is_refused(path: str) -> None:
@@ -184,17 +176,9 @@ def of_tokens(tools: list[Any], **more: Any) -> dict[str, Any]:
     return {"token_ids": [1], "sampling_params": {"extra_args": extra, **more}}
 
 
-@pytest.mark.parametrize(
-    ("sent", "word"),
-    [
-        (of_tokens([BAD]), "InvalidSchema"),
-        (of_tokens([GOOD], min_tokens=3), "min_tokens"),
-        (of_tokens([GOOD], logit_bias={"1": -1e300}), "logit_bias"),
-        (of_tokens([GOOD], structured_outputs={"regex": "a+"}), "parameter=structured_outputs"),
-    ],
-)
-def test_token_id_bodies_have_specs_in_sampling_parameters(sent: dict[str, Any], word: str) -> None:
-    assert word in refused(sent, "/inference/v1/generate")
+@cases.parametrized(CASES, "of_tokens")
+def test_token_id_bodies_have_specs_in_sampling_parameters(tool: str, more: str, says: str) -> None:
+    assert says in refused(of_tokens([given(tool)], **given(more)), "/inference/v1/generate")
 
 
 @pytest.mark.parametrize("sent", [of_tokens([GOOD]), {"enforcer": 1, "sampling_params": "x"}])
@@ -300,14 +284,17 @@ def test_a_completion_has_no_tools_to_compare() -> None:
     assert passes({"prompt": "Where?", **enforcer.extra_body([GOOD], via=VIA)}, "/v1/completions")
 
 
-def test_a_spec_that_vllm_would_drop_is_refused_where_there_is_no_plugin(monkeypatch: Any) -> None:
+@pytest.mark.parametrize("path", [CHAT, "/v1/completions", "/v1/responses", "/v1/messages"])
+def test_a_spec_that_vllm_would_drop_is_refused_where_there_is_no_plugin(
+    monkeypatch: pytest.MonkeyPatch, path: str
+) -> None:
     own = enforcer.extra_body([GOOD], "required")
     asked = {"messages": ASK, "tools": [GOOD], "tool_choice": "required", **own}
-    assert "via=enforcer.Route.LOGITS_PROCESSOR" in refused(asked)
+    assert "via=enforcer.Route.LOGITS_PROCESSOR" in refused(asked, path)
     plugins = Mock()
     setattr(plugins, names.PATCHED, plugins)
     monkeypatch.setattr(SamplingParams, "_validate_structured_outputs", plugins)
-    assert passes(asked)
+    assert passes(asked, path)
 
 
 POST = {"method": "POST", "path": CHAT}
@@ -371,34 +358,10 @@ def test_without_a_header_the_log_has_the_bodys_id(lines: Any) -> None:
     assert line.endswith('request="mine-7" tool="get"')
 
 
-def _bodies() -> dict[str, dict[str, Any]]:
-    function = BAD["function"]
-    own: dict[str, Any] = enforcer.extra_body([BAD], "required", via=VIA)
-    small = [{"name": "get", "input_schema": function["parameters"]}]
-    return {
-        CHAT: {"messages": ASK, "tools": [BAD], **own},
-        "/invocations": {"messages": ASK, "tools": [BAD], **own},
-        "/v1/completions": {"prompt": "Hi", **own},
-        "/v1/responses": {"input": "Hi", "tools": [{"type": "function", **function}], **own},
-        "/v1/messages": {"messages": ASK, "max_tokens": 9, "tools": small, **own},
-    }
-
-
 @pytest.mark.vllm
 @pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("path", _bodies())
+@pytest.mark.parametrize("path", [CHAT, "/v1/messages"])
 def test_over_http(processor_server: Server, path: str, stream: bool) -> None:
-    answer = post(processor_server, {"stream": stream, **_bodies()[path]}, path)
-    assert answer.status_code == 400, answer.text
-    assert "InvalidSchema" in answer.json()["error"]["message"]
-    assert "$.tools[0].function.parameters.properties.n.type" in answer.text
-
-
-@pytest.mark.vllm
-def test_a_spec_without_via_over_http(processor_server: Server) -> None:
-    own = {"tool_choice": "required", **enforcer.extra_body([GOOD], "required")}
-    for path, body_ in _bodies().items():
-        asked = {key: value for key, value in body_.items() if key != "vllm_xargs"}
-        answer = post(processor_server, asked | own, path)
-        assert answer.status_code == 400, (path, answer.text)
-        assert "via=" in answer.text
+    said = vllm_servers.refused(processor_server, body([BAD], stream=stream), path)
+    assert "InvalidSchema" in said
+    assert "$.tools[0].function.parameters.properties.n.type" in said

@@ -2,6 +2,7 @@
 
 import time
 from typing import Any
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,7 +15,7 @@ from enforcer.errors import EnforcerError
 from enforcer.request import spec_text
 from enforcer.vllm.logits_processor import rows
 from enforcer.vllm.server import runtime
-from tests import vllm_managers, vocabularies
+from tests import vocabularies
 
 pytestmark = pytest.mark.slow
 
@@ -48,9 +49,10 @@ def text(parameters: dict[str, Any]) -> str:
     return spec_text.write([tool], "auto", True, 0)
 
 
-def test_what_takes_long_is_compiled_from_the_start_on_and_not_when_a_call_begins() -> None:
-    tokenizer, vocabulary = object(), vocabularies.small()
-    vllm_managers.know(tokenizer, vocabulary)
+def test_what_takes_long_is_compiled_from_the_start_on_and_not_when_a_call_begins(
+    known: Any,
+) -> None:
+    tokenizer = known(vocabularies.small())
     written = text({"type": "object", "properties": {"a": {"not": {"type": "string"}}}})
     spec = spec_text.read(written)
     enforcer = runtime.enforcer_for(tokenizer, spec)
@@ -61,20 +63,17 @@ def test_what_takes_long_is_compiled_from_the_start_on_and_not_when_a_call_begin
         assert time.monotonic() < begun + 60
         time.sleep(0.01)
     assert turn.read == 0
-    runtime.forget(tokenizer)
 
 
 @pytest.mark.parametrize("error", [EnforcerError("no"), ValueError("no"), BaseException("a panic")])
-def test_whatever_a_start_raises_ends_one_turn(monkeypatch: Any, error: BaseException) -> None:
-    def start(*_: object, **__: object) -> None:
-        raise error
-
-    tokenizer, vocabulary = object(), vocabularies.small()
-    vllm_managers.know(tokenizer, vocabulary)
-    monkeypatch.setattr(Enforcer, "start", start)
+def test_whatever_a_start_raises_ends_one_turn(
+    monkeypatch: Any, known: Any, error: BaseException
+) -> None:
+    vocabulary = vocabularies.small()
+    tokenizer = known(vocabulary)
+    monkeypatch.setattr(Enforcer, "start", Mock(side_effect=error))
     turn = rows.RowTurn(tokenizer, text({"type": "object"}), [])
     bitmask = np.zeros((1, vocabulary.words), dtype=np.int32)
     turn.fill(bitmask, 0)
     ends = runtime.table_for(tokenizer).turn_end_ids
     assert bitmask[0].tolist() == vocabulary.row(ends).tolist()
-    runtime.forget(tokenizer)

@@ -1,7 +1,5 @@
 """What each format's markers are for, and what a ban can do about its calls."""
 
-from typing import Any
-
 import pytest
 
 from enforcer.turn import dialects
@@ -9,6 +7,7 @@ from enforcer.turn.table import Table
 from enforcer.vllm.intake import sampling_options
 from enforcer.vllm.native import marker_roles
 from enforcer.vocabulary import Vocabulary
+from tests.support.cases import each_case
 
 
 def table(name: str, *missing: str) -> Table:
@@ -32,32 +31,16 @@ def test_each_marker_is_of_calls_or_of_text(name: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("name", "missing", "banned"),
-    [
-        ("hermes", (), {"<tool_call>", "</tool_call>"}),
-        ("mistral", (), {"[TOOL_CALLS]", "[ARGS]", "[CALL_ID]"}),
-        ("jamba", (), {"<tool_calls>", "</tool_calls>"}),
-    ],
-)
-def test_token_calls_can_be_banned(name: str, missing: tuple[Any, ...], banned: set[str]) -> None:
-    found = table(name, *missing)
+@each_case
+def test_token_calls_can_be_banned(dialect: str, banned: list[str]) -> None:
+    found = table(dialect)
     assert sampling_options.can_ban_calls(found)
-    assert named(found, sampling_options.banned_ids(found)) == banned
+    assert named(found, sampling_options.banned_ids(found)) == {*banned}
 
 
-@pytest.mark.parametrize(
-    ("name", "missing"),
-    [
-        ("hermes", ("<tool_call>", "</tool_call>")),  # they are text there
-        ("llama3_json", ()),  # a brace
-        ("pythonic", ()),  # a bracket
-        ("granite_20b_fc", ("<function_call>",)),  # text
-        ("kimi_k3", ()),  # a token that every channel begins with
-    ],
-)
-def test_other_calls_cannot(name: str, missing: tuple[str, ...]) -> None:
-    assert not sampling_options.can_ban_calls(table(name, *missing))
+@each_case
+def test_other_calls_cannot(dialect: str, missing: list[str]) -> None:
+    assert not sampling_options.can_ban_calls(table(dialect, *missing))
 
 
 def test_in_kimi_k3_calls_are_told_from_the_other_channels() -> None:

@@ -3,7 +3,6 @@
 from random import Random
 from typing import Any
 
-import numpy as np
 import pytest
 
 import enforcer
@@ -11,7 +10,7 @@ from enforcer.errors import EnforcerError
 from enforcer.turn.matcher import Matcher
 from enforcer.vllm.native import native_tags
 from enforcer.vllm.native.misreadings import ReadableMatcher
-from tests.vocabularies import bits, small, split, write
+from tests.vocabularies import legal, small, split, write
 
 V = small()
 ENFORCER = enforcer.Enforcer(V)
@@ -36,12 +35,6 @@ def start(
     reader = native_tags.reader(TABLE, think_apart=think_apart)
     assert reader is not None
     return ReadableMatcher(matcher, reader)
-
-
-def legal(matcher: Matcher | ReadableMatcher) -> set[int]:
-    mask = np.zeros((1, V.words), dtype=np.int32)
-    matcher.fill(mask)
-    return bits(mask[0])
 
 
 def feed(matcher: Matcher | ReadableMatcher, ids: list[int]) -> int:

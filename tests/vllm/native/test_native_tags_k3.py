@@ -1,15 +1,10 @@
 """Structural tags that vLLM's own front ends build for Kimi K3 mean what their requests said."""
 
-from __future__ import annotations
-
-import copy
 import json
-from functools import reduce
-from operator import getitem
 from pathlib import Path
 from random import Random
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jsonschema
 import numpy as np
@@ -19,10 +14,10 @@ from vllm.tool_parsers.kimi_k3_tool_parser import KimiK3ToolParser
 from vllm.tool_parsers.structural_tag_registry import get_kimi_k3_structural_tag
 
 from enforcer.errors import InvalidTools
-from enforcer.request import response_format, tools
 from enforcer.request.spec import Spec
 from enforcer.turn.parser import Parser
 from enforcer.vllm.config import names
+from enforcer.vllm.engine.backend import EnforcedGrammar
 from enforcer.vllm.native import kimi_k3
 from enforcer.vllm.native.misreadings import ReadableMatcher
 from enforcer.vllm.native.tags import NativeTurn, UnlikeError
@@ -31,14 +26,9 @@ from enforcer.vocabulary import Vocabulary
 from tests import kimi_k3_tokenizer
 from tests.kimi_k3_tokenizer import CLOSE, END, OPEN, SEP, Control
 from tests.support.tools import tool
-from tests.vllm_managers import know, manager, ready, request
+from tests.vllm.native.test_native_tags import expected, nodes, put
+from tests.vllm_managers import manager, ready, request
 from tests.vocabularies import bits
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from enforcer.vllm.engine.backend import EnforcedGrammar
-
 
 LINES = Path(__file__).with_name("rust_tags_k3.jsonl").read_text("utf-8").splitlines()
 RUST = [json.loads(line) for line in LINES]
@@ -67,19 +57,6 @@ def read(case: dict[str, Any]) -> NativeTurn:
     return kimi_k3.turn(json.loads(case["tag"]), VOCABULARY, prompt(case["body"]))
 
 
-def expected(body: dict[str, Any]) -> Spec:
-    declared, choice = copy.deepcopy(body["tools"]), body.get("tool_choice") or "auto"
-    parallel = body.get("parallel_tool_calls", True)
-    if isinstance(choice, dict):
-        declared = [tool for tool in declared if tool["function"]["name"] == "get"]
-        choice, parallel = "required", False
-    own = body.get("response_format")
-    for kind, value in body.get("structured_outputs", {}).items():
-        own = {"type": kind, kind: value}
-    wanted = response_format.parse(own) if choice == "auto" else None
-    return Spec(tools.parse(declared, choice, parallel), 0, wanted)
-
-
 def test_what_was_recorded_has_many_shapes() -> None:
     assert len(CALLS) > 30
 
@@ -100,7 +77,7 @@ def same(found: Spec, wanted: Spec) -> bool:
 @pytest.mark.parametrize("case", CALLS, ids=lambda case: f"{case['level']} {case['body']}"[:90])
 def test_a_tag_of_the_rust_front_end_means_its_request(case: dict[str, Any]) -> None:
     spec, think_apart, _ = read(case)
-    assert same(spec, expected(case["body"]))
+    assert same(spec, expected(case["body"], "parameter"))
     assert think_apart is case["body"].get("chat_template_kwargs", {}).get("thinking", True)
 
 
@@ -113,7 +90,7 @@ def python_tag(choice: str, listed: list[dict[str, Any]] = TOOLS) -> str:
 def test_a_tag_of_the_python_front_end_means_its_request(choice: str) -> None:
     case = {"tag": python_tag(choice), "body": {"tools": TOOLS}}
     spec, think_apart, _ = read(case)
-    assert same(spec, expected({"tools": TOOLS, "tool_choice": choice}))
+    assert same(spec, expected({"tools": TOOLS, "tool_choice": choice}, "parameter"))
     assert not think_apart
 
 
@@ -144,17 +121,6 @@ def test_a_declaration_that_cannot_be_read_is_refused() -> None:
         kimi_k3.turn(json.loads(python_tag("auto")), VOCABULARY, ids_of(broken))
 
 
-def nodes(value: Any, path: tuple[int | str, ...] = ()) -> Iterator[tuple[int | str, ...]]:
-    if isinstance(value, dict):
-        yield path
-        for key, each in value.items():
-            if key != "json_schema":
-                yield from nodes(each, (*path, key))
-    elif isinstance(value, list):
-        for at, each in enumerate(value):
-            yield from nodes(each, (*path, at))
-
-
 def in_arguments(data: dict[str, Any], path: tuple[int | str, ...]) -> bool:
     """Whether a node is among a call's arguments, which the prompt tells."""
     node: Any = data
@@ -167,17 +133,14 @@ def in_arguments(data: dict[str, Any], path: tuple[int | str, ...]) -> bool:
     return False
 
 
-@pytest.mark.parametrize("at", range(0, len(CALLS), 3))
-def test_a_tag_with_a_key_more_is_refused(at: int) -> None:
-    case = CALLS[at]
+@pytest.mark.parametrize("case", CALLS[::3], ids=range(0, len(CALLS), 3))
+def test_a_tag_with_a_key_more_is_refused(case: dict[str, Any]) -> None:
     data = json.loads(case["tag"])
-    paths = [path for path in nodes(data) if not in_arguments(data, path)]
-    assert len(paths) > 8
-    for path in paths:
-        more = copy.deepcopy(data)
-        reduce(getitem, path, more)["more"] = 1
+    own = [path for path in nodes(data) if not in_arguments(data, path)]
+    assert len(own) > 8
+    for path in own:
         with pytest.raises(UnlikeError):
-            kimi_k3.turn(more, VOCABULARY, prompt(case["body"]))
+            kimi_k3.turn(put(case["tag"], (*path, "more"), 1), VOCABULARY, prompt(case["body"]))
 
 
 MANY = {"type": "object", "additionalProperties": {"type": "string"}}
@@ -187,13 +150,10 @@ TURN_TOOLS: list[dict[str, Any]] = [tool("get", GET), tool("now", {"type": "obje
 
 
 @pytest.fixture
-def engine(monkeypatch: pytest.MonkeyPatch, installed: None) -> Iterator[Any]:  # noqa: ARG001
+def engine(monkeypatch: pytest.MonkeyPatch, installed: None, known: Any) -> Any:  # noqa: ARG001
     """Give vLLM's manager over a tokenizer of bytes and Kimi K3's control tokens."""
     monkeypatch.setenv(names.PARSER_VARIABLE, "kimi_k3")
-    tokenizer = object()
-    know(tokenizer, VOCABULARY)
-    yield manager(tokenizer, VOCABULARY.size)
-    runtime.forget(tokenizer)
+    return manager(known(VOCABULARY), VOCABULARY.size)
 
 
 def begin(engine: Any, tag: str, prompt_ids: list[int]) -> EnforcedGrammar:

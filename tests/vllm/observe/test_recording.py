@@ -1,34 +1,26 @@
 """The numbers of a process, and the sum that `/metrics` shows."""
 
-from __future__ import annotations
-
 import errno
 import logging
 import os
-import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from functools import cache, partial
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from unittest.mock import Mock
 
+import prometheus_client
 import pytest
+from prometheus_client import multiprocess
 
-prometheus_client = pytest.importorskip("prometheus_client")
-
-from prometheus_client import multiprocess  # noqa: E402
-
-from bench.demo.servers import free_port  # noqa: E402
-from enforcer.errors import ConfigurationError  # noqa: E402
-from enforcer.vllm.observe import metric_defs, recording  # noqa: E402
-from tests.vllm_servers import sample  # noqa: E402
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from enforcer.vllm.observe import stats
+from bench.demo.servers import free_port
+from enforcer.errors import ConfigurationError
+from enforcer.vllm.observe import metric_defs, recording, stats
+from tests.processes import run
+from tests.vllm_servers import sample
 
 ROOT = Path(__file__).parents[3]
 
@@ -195,9 +187,7 @@ def test_processes_share_a_folder_that_goes_with_the_first(tmp_path: Path) -> No
     script.write_text(FAMILY)
     environment = {k: v for k, v in os.environ.items() if k != recording.FOLDER_VARIABLE}
     environment["PYTHONPATH"] = str(ROOT)
-    done = subprocess.run(
-        [sys.executable, str(script)], env=environment, capture_output=True, text=True, check=True
-    )
+    done = run(sys.executable, str(script), env=environment, check=True)
     total, folder, files = done.stdout.split()
     assert (total, files) == ("3", "3")
     assert not Path(folder).exists()

@@ -3,13 +3,13 @@
 import asyncio
 from contextvars import copy_context
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from enforcer.vllm.observe import request_context
 from enforcer.vllm.server import bodies
 from tests.support import asgi
+from tests.support.cases import each_case
 
 HTTP = {"type": "http"}
 
@@ -20,18 +20,7 @@ def _afresh() -> None:
     request_context.change(tools=())
 
 
-@pytest.mark.parametrize(
-    ("path", "tool"),
-    [
-        ("$.tools[1].function.parameters.properties.n", "second"),
-        ("$.tools[0]", "first"),
-        ("$.tools[2].function.name", ""),
-        ("$.tools", ""),
-        ("$.response_format", ""),
-        ("$", ""),
-        ("$.tools[" + "9" * 30 + "]", ""),
-    ],
-)
+@each_case
 def test_a_tool_is_named_by_its_place(path: str, tool: str) -> None:
     request_context.change(tools=["first", "second", 3])
     assert request_context.told(path) == {"request": "", "tool": tool}
@@ -46,19 +35,11 @@ def test_the_id_is_the_one_that_the_client_gave(own_id: object, known: str) -> N
     assert request_context.told()["request"] == known
 
 
-@pytest.mark.parametrize(
-    ("headers", "known"),
-    [
-        ([(b"host", b"here"), (b"x-request-id", b"from-a-proxy")], "from-a-proxy"),
-        ([(b"x-request-id", b"first"), (b"x-request-id", b"second")], "first"),
-        ([(b"x-request-id", b"\xff")], "\xff"),
-        ([(b"x-request-id", b"")], "mine-7"),
-        ([], "mine-7"),
-        (None, "mine-7"),  # no request of HTTP's
-    ],
-)
-def test_a_header_counts_before_the_body(headers: Any, known: str) -> None:
+@each_case
+def test_a_header_counts_before_the_body(headers: list[list[str]] | None, known: str) -> None:
     seen = []
+    pairs = [(name.encode(), value.encode("latin-1")) for name, value in headers or ()]
+    scope = {} if headers is None else {"headers": pairs}
 
     async def route(*_: object) -> None:
         request_context.begin("mine-7")
@@ -68,7 +49,7 @@ def test_a_header_counts_before_the_body(headers: Any, known: str) -> None:
         # One of its own, on which another request came before.
         middleware = bodies.RequestMiddleware(route)
         await asgi.exchange(middleware, [], headers=[(b"x-request-id", b"before")])
-        await asgi.exchange(middleware, [], **{} if headers is None else {"headers": headers})
+        await asgi.exchange(middleware, [], **scope)
 
     asyncio.run(connection())
     assert seen == ["before", known]

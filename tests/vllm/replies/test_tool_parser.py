@@ -17,13 +17,14 @@ import enforcer
 from enforcer.errors import ConfigurationError, InvalidVocabulary
 from enforcer.vllm.config import names
 from enforcer.vllm.intake import dialogs, startup
-from enforcer.vllm.observe import metrics, request_context
+from enforcer.vllm.observe import request_context
 from enforcer.vllm.observe.metric_defs import Outcome
 from enforcer.vllm.replies import parser_choice
 from enforcer.vllm.replies.tool_parser import EnforcedParser
 from enforcer.vllm.server import runtime
 from enforcer.vllm.server.side_table import notes
-from tests import dialect_cases, vllm_managers, vocabularies
+from tests import dialect_cases, vocabularies
+from tests.support.cases import each_case
 
 VOCABULARY = vocabularies.small()
 TABLE = enforcer.Enforcer(VOCABULARY).table
@@ -63,16 +64,10 @@ def new_parser(request: Any) -> EnforcedParser:
 
 
 @pytest.fixture
-def counted(monkeypatch: pytest.MonkeyPatch) -> Counter[Outcome]:
+def counted(monkeypatch: pytest.MonkeyPatch, counted: Counter[Outcome]) -> Counter[Outcome]:
     """Count what is told of calls from here on."""
-    found: Counter[Outcome] = Counter()
     monkeypatch.setattr(runtime, "table_for", lambda *_: TABLE)
-
-    def counts(_: object, what: Outcome, number: int = 1) -> None:
-        found[what] += number
-
-    monkeypatch.setattr(metrics, "count", counts)
-    return found
+    return counted
 
 
 @pytest.fixture(params=[parsed, streamed])
@@ -90,19 +85,7 @@ def read(request: Any, monkeypatch: Any) -> Callable[..., list[str]]:
     return lambda ids, known_as="chatcmpl-7": copy_context().run(_read, ids, known_as)
 
 
-CUT = "x" * 64
-
-
-@pytest.mark.parametrize(
-    ("headers", "line"),
-    [
-        (["functions.evil:0"], ' tool="evil" request="chatcmpl-7"'),
-        (["functions.get:0", "functions.evil:1", "functions.worse:2"],
-         ' tool="evil" request="chatcmpl-7"'),
-        (["functions." + "x" * 99 + ":0"], f' tool="{CUT}" request="chatcmpl-7"'),
-        (["no\nheader", "functions.evil:1"], ' request="chatcmpl-7"'),
-    ],
-)  # fmt: skip
+@each_case
 def test_dropped_calls_have_a_line(read: Any, caplog: Any, headers: list[str], line: str) -> None:
     declared = [header for header in headers if header.startswith("functions.get:")]
     assert len(read(reply(*headers))) == len(declared)
@@ -142,41 +125,27 @@ def test_a_reply_to_read_may_call_tools_of_messages(counted: Counter[Outcome], r
     assert counted[Outcome.COMPLETED] == 1
 
 
-SENT = {"model": "m", "messages": [], "tools": [TOOL]}
-NAMED = {"type": "function", "function": {"name": "get"}}
-GET = {"type": "function", "name": "get"}
-LISTED = {"type": "allowed_tools", "mode": "required", "tools": [GET]}
-AT_CHOICE = {**GET, "parameters": {}}
-
-
 def chat(choice: Any) -> ChatCompletionRequest:
-    return ChatCompletionRequest(**SENT, tool_choice=choice)
+    return ChatCompletionRequest(model="m", messages=[], tools=[TOOL], tool_choice=choice)
 
 
 def responses(choice: Any) -> ResponsesRequest:
-    return ResponsesRequest(input="", tools=[AT_CHOICE], tool_choice=choice)
+    tools = [{"type": "function", "name": "get", "parameters": {}}]
+    return ResponsesRequest(input="", tools=tools, tool_choice=choice)
+
+
+ROUTES: dict[str, Callable[[Any], Any]] = {"chat": chat, "responses": responses}
+REPLIES = {"text": TEXT, "half a call": BEGUN}
+REPLIES |= {name: reply(f"functions.{name}:0") for name in ("get", "evil")}
 
 
 @pytest.mark.parametrize("reader", [parsed, streamed])
-@pytest.mark.parametrize(
-    ("request_", "ids", "lacks"),
-    [
-        (chat("required"), TEXT, True),
-        (chat(NAMED), TEXT, True),
-        (chat("required"), BEGUN, False),  # cut off, which is counted by itself
-        (chat("required"), reply("functions.get:0"), False),
-        (chat("required"), reply("functions.evil:0"), False),  # dropped, likewise
-        (chat("auto"), TEXT, False),
-        (chat("none"), TEXT, False),
-        (responses("required"), TEXT, True),
-        (responses(LISTED), TEXT, True),
-        (responses({**LISTED, "mode": "auto"}), TEXT, False),
-    ],
-)
+@each_case
 def test_a_demanded_call_that_was_not_begun_is_counted(
-    counted: Counter[Outcome], reader: Any, request_: Any, ids: list[int], lacks: bool
+    counted: Counter[Outcome], reader: Any, *, route: str, choice: Any, said: str, lacks: bool
 ) -> None:
-    copy_context().run(reader, new_parser(request_), request_.model_copy(), ids)
+    request = ROUTES[route](choice)
+    copy_context().run(reader, new_parser(request), request.model_copy(), REPLIES[said])
     assert counted[Outcome.NOT_BEGUN] == lacks
 
 
@@ -222,37 +191,31 @@ def test_a_server_without_auto_tools_does_not_start(monkeypatch: pytest.MonkeyPa
     assert made is EnforcedParser
 
 
-def test_a_server_says_that_it_enforces_once_it_has_read_the_vocabulary(monkeypatch: Any) -> None:
+def test_a_server_says_that_it_enforces_once_it_has_read_the_vocabulary(
+    monkeypatch: Any, known: Any
+) -> None:
     """With another format's parser it does not start, and must not have said that it enforces."""
     said: list[str | None] = []
     monkeypatch.setenv(names.PARSER_VARIABLE, "")
     monkeypatch.setattr(runtime, "pool", Mock)
     monkeypatch.setattr(startup, "say", lambda parser, _: said.append(parser))
-    tokenizer = object()
-    vllm_managers.know(tokenizer, dialect_cases.vocabulary("hermes"))
-    try:
-        with pytest.raises(InvalidVocabulary, match=r"--tool-call-parser .* no control token"):
-            composed(ParserManager, "kimi_k2_enforced", tokenizer=tokenizer)
-        assert said == []
-        composed(ParserManager, "hermes_enforced", tokenizer=tokenizer)
-        assert said == ["hermes_enforced"]
-    finally:
-        runtime.forget(tokenizer)
+    tokenizer = known(dialect_cases.vocabulary("hermes"))
+    with pytest.raises(InvalidVocabulary, match=r"--tool-call-parser .* no control token"):
+        composed(ParserManager, "kimi_k2_enforced", tokenizer=tokenizer)
+    assert said == []
+    composed(ParserManager, "hermes_enforced", tokenizer=tokenizer)
+    assert said == ["hermes_enforced"]
 
 
 @pytest.fixture
-def beside_stock(monkeypatch: pytest.MonkeyPatch) -> Callable[[], Any]:
+def beside_stock(monkeypatch: pytest.MonkeyPatch, known: Any) -> Callable[[], Any]:
     """Start a server with a parser of vLLM's own, and the plugin."""
 
     def compose() -> Any:
-        pool, tokenizer = Mock(), object()
+        pool = Mock()
         monkeypatch.setenv(names.PARSER_VARIABLE, "")
         monkeypatch.setattr(runtime, "pool", lambda: pool)
-        vllm_managers.know(tokenizer, dialect_cases.vocabulary("hermes"))
-        try:
-            composed(ParserManager, "hermes", tokenizer=tokenizer)
-        finally:
-            runtime.forget(tokenizer)
+        composed(ParserManager, "hermes", tokenizer=known(dialect_cases.vocabulary("hermes")))
         return pool
 
     return compose

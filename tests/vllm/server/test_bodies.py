@@ -57,7 +57,6 @@ def test_who_finds_no_room_is_told_when_to_come_again(status: int, own: Any) -> 
     assert [message.get("headers") for message in sent] == [[own, *more], None]
 
 
-LARGE = 10**6
 WORK = 0.02  # seconds
 _STEPS = ("begins", "ends")
 

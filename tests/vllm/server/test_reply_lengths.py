@@ -1,5 +1,6 @@
 """How many ids a reply may have; vLLM's own computation is what it is compared with."""
 
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
@@ -36,12 +37,20 @@ def chat(**most: Any) -> ChatCompletionRequest:
     return ChatCompletionRequest(model="m", messages=[], **most)
 
 
-@cases.parametrized("vllm/server/cases/reply_lengths.toml", "bounds")
+KINDS: Any = {
+    None: chat,
+    "completion": partial(CompletionRequest, prompt="Hi"),
+    "responses": partial(ResponsesRequest, input="Hi"),
+    "other": partial(SimpleNamespace, extra_args=None),
+}
+CASES = "vllm/server/cases/reply_lengths.toml"
+
+
+@cases.parametrized(CASES, "bounds")
 def test_the_servers_bounds_count(
     kind: str | None, fields: dict[str, int] | None, model: dict[str, Any] | None, most: int
 ) -> None:
-    given = fields or {}
-    request = ResponsesRequest(input="Hi", **given) if kind == "responses" else chat(**given)
+    request = KINDS[kind](**fields or {})
     assert reply_lengths.allowed(request, Model(**model or {}), 10) == most
 
 
@@ -63,7 +72,7 @@ def test_what_is_remembered_counts_for_its_request_alone() -> None:
     assert (reply_lengths.most(first), reply_lengths.most(second)) == (25, 30)
 
 
-FIRST, SECOND = {"do_remote_decode": True}, {"do_remote_prefill": True, "do_remote_decode": False}
+FIRST = {"do_remote_decode": True}
 SHORT = SimpleNamespace(max_model_len=100)
 
 
@@ -73,28 +82,12 @@ def _met(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reply_lengths, "_met", set())
 
 
-def config(role: str | None) -> Any:
-    """What a process has of its engine; without a role it has no connector."""
-    connector = None if role is None else KVTransferConfig(kv_connector="X", kv_role=role)
-    return SimpleNamespace(kv_transfer_config=connector)
-
-
-@pytest.mark.parametrize(
-    ("request_", "expected"),
-    [
-        (chat(max_tokens=1, kv_transfer_params=FIRST), True),
-        (chat(max_completion_tokens=1, max_tokens=9, kv_transfer_params=FIRST), True),
-        (chat(max_completion_tokens=9, max_tokens=1, kv_transfer_params=FIRST), False),
-        (chat(max_tokens=1, kv_transfer_params=SECOND), False),
-        (chat(max_tokens=1), False),
-        (chat(kv_transfer_params=FIRST), False),  # that many may be read
-        (CompletionRequest(prompt="Hi", max_tokens=1, kv_transfer_params=FIRST), True),
-        (ResponsesRequest(input="Hi", max_output_tokens=1, kv_transfer_params=FIRST), True),
-        (SimpleNamespace(max_tokens=1, kv_transfer_params="x", extra_args=None), False),
-    ],
-)
-def test_one_id_is_asked_for_and_the_prompt_is_handed_on(request_: Any, expected: bool) -> None:
-    assert reply_lengths.is_prefill(request_) is expected
+@cases.parametrized(CASES, "prefills")
+def test_one_id_is_asked_for_and_the_prompt_is_handed_on(
+    kind: str | None, fields: dict[str, Any], kv: Any, expected: bool
+) -> None:
+    request = KINDS[kind](**fields, kv_transfer_params=kv)
+    assert reply_lengths.is_prefill(request) is expected
 
 
 def test_the_engine_sees_the_same() -> None:
@@ -116,21 +109,12 @@ def test_its_turn_need_not_end() -> None:
     assert reply_lengths.budget(SHORT, 90, SamplingParams(max_tokens=50)) == 10
 
 
-@pytest.mark.parametrize(
-    ("roles", "expected"),
-    [
-        ([], True),  # it renders for a server that looks again
-        (["kv_producer"], True),
-        (["kv_both"], True),
-        (["kv_consumer"], False),
-        ([None], False),
-        ([None, None], False),
-        ([None, "kv_both"], True),  # offline there may be several
-    ],
-)
-def test_only_prefill_servers_have_such_requests(roles: list[str | None], expected: bool) -> None:
+@cases.parametrized(CASES, "roles")
+def test_only_prefill_servers_have_such_requests(roles: list[str], expected: bool) -> None:
     for role in roles:
-        reply_lengths.meet(config(role))
+        # Without a role it has no connector.
+        connector = KVTransferConfig(kv_connector="X", kv_role=role) if role else None
+        reply_lengths.meet(SimpleNamespace(kv_transfer_config=connector))
     first = SamplingParams(max_tokens=1, extra_args={"kv_transfer_params": FIRST})
     assert reply_lengths.is_prefill(chat(max_tokens=1, kv_transfer_params=FIRST)) is expected
     assert reply_lengths.budget(SHORT, 90, first) == (None if expected else 1)
