@@ -98,8 +98,8 @@ def test_the_bounds_are_those_of_the_code() -> None:
         "characters of indentation after a line break": INDENTATION,
         "digits before the point": decimals.DIGITS + 1,
         "digits behind the point": decimals.PLACES,
-        "exponent, up to": scientific._EXPONENT,
-        "exponent of an integer of one digit, up to": 99,
+        "exponent": scientific._EXPONENT,
+        "exponent of an integer of one digit": 99,
     }
     assert f"over {multiples.MOST_TOGETHER} together" in PAGE
     assert PAGE.count(f"in more than {unevaluated._MOST_CASES} ways") == 2
@@ -114,8 +114,8 @@ def test_the_bounds_are_those_of_the_grammar() -> None:
     bounds = table("Bounded")
     indent = bounds["characters of indentation after a line break"]
     whole, places = bounds["digits before the point"], bounds["digits behind the point"]
-    exponent = bounds["exponent, up to"]
-    of_integers = bounds["exponent of an integer of one digit, up to"]
+    exponent = bounds["exponent"]
+    of_integers = bounds["exponent of an integer of one digit"]
     only = (True, False)
     assert at_the_bound({}, "[ 1]", "[  1]") == only
     assert at_the_bound({}, f"[\n{' ' * indent}1]", f"[\n{' ' * (indent + 1)}1]") == only
