@@ -36,7 +36,7 @@ quick: lint ## Lint, layers, types, the fast tests: no server, two and a half mi
 
 test: lint ## Lint, layers, types, all tests: those without servers on all cores, then the others.
 	$(BIN)/python -m pytest -n auto $(TOGETHER) -m "not vllm"
-	$(BIN)/python -m pytest -n 2 $(TOGETHER) -m "vllm and not long"
+	$(BIN)/python -m pytest -n 3 $(TOGETHER) -m "vllm and not long"
 
 long: env ## Servers that `make test` has no time for; before a release.
 	-@$(BIN)/python -m bench.scale.ray_head

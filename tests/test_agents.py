@@ -67,6 +67,7 @@ def test_exchanges_are_noted_and_relayed(path: str, dialog: str, tool: dict[str,
     assert one.calls == ["look"]
 
 
+@pytest.mark.slow
 def test_what_is_no_answer() -> None:
     with stub.running() as (url, _), relaying(f"{url}/v1/none") as (relay, seen):
         with pytest.raises(httpx.RemoteProtocolError):

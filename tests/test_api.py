@@ -380,6 +380,7 @@ def test_what_is_kept_is_within_the_budget() -> None:
     assert len(kept) < 10
 
 
+@pytest.mark.slow
 def test_rows_of_a_grammar_that_is_in_use_and_no_longer_kept_count() -> None:
     kept = Cache(150_000)
     found = enforcer.Enforcer(V, cache=kept)

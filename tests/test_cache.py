@@ -130,6 +130,7 @@ def test_what_is_wrong_with_the_key_is_told_to_everyone_who_waits() -> None:
     assert cache.get("key", plain("value"), lambda _: 1) == "value"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("error", [ValueError("no"), EngineFailure("no"), BaseException("panic")])
 def test_an_error_is_not_told_to_others(error: BaseException | ValueError | EngineFailure) -> None:
     assert set(_asked_by_two(Cache(10_000), error)) == {error, "value"}

@@ -50,6 +50,7 @@ def reply(arguments: str | None, finish: str = "tool_calls") -> ChatReply:
     return ChatReply(200, finish_reason=finish, content="x", calls=calls, token_ids=ids)
 
 
+@pytest.mark.slow
 def test_the_held_out_questions_are_none_of_the_reference() -> None:
     published_questions("simple_python")
     reference, held_out = (workload.requests(name) for name in ("reference", "held-out"))

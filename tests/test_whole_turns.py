@@ -11,6 +11,7 @@ from bench.first_mask.tools import generated
 from bench.formats.catalogue import FORMATS
 
 
+@pytest.mark.slow
 def test_turns_of_two_tools_are_timed_in_both_engines() -> None:
     try:
         found = whole_turns.measure("hermes", [generated(seed) for seed in (1, 2)], 1)

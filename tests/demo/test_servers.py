@@ -23,6 +23,7 @@ def stand_in(tmp_path: Path, *command: str) -> Server:
     return server
 
 
+@pytest.mark.slow
 def test_the_engine_ends_with_the_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("bench.demo.servers._STOP_SECONDS", 0.5)
     note = tmp_path / "child"

@@ -178,6 +178,7 @@ def _post(address: str, body: bytes) -> None:
     pytest.fail("nginx does not answer")
 
 
+@pytest.mark.slow
 def test_nginx_records_bodies(tmp_path: Path, gateway: str, upstream: HTTPServer) -> None:
     if shutil.which("jq") is None:
         pytest.skip("jq is not installed")

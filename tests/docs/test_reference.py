@@ -89,6 +89,7 @@ def test_errors_that_are_told_of_have_a_page() -> None:
     assert len(told) > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_the_signatures_are_those_of_the_code(page: Path) -> None:
     assert TEXTS[page] == written(TEXTS[page]), "python -m tests.support.signatures"

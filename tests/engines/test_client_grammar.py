@@ -59,6 +59,7 @@ def test_a_grammar_that_no_text_fits_is_refused() -> None:
         grammars().compile("start: start")
 
 
+@pytest.mark.slow
 def test_a_grammar_of_which_a_mask_is_too_much_is_refused() -> None:
     with pytest.raises(SchemaLimit, match="cannot hold this grammar"):
         ClientGrammars(kimi()).check("start: e\ne: e e | e e e | /[a-z ]/")

@@ -45,6 +45,7 @@ def test_an_empty_object_needs_a_schema_that_permits_it() -> None:
     assert compiled("glm45", {}).matcher().is_accepting()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TABLES)
 def test_an_engine_gets_ready_for_a_layout(name: str) -> None:
     """Raised at the start of a server of GLM's: a usual format was one that tables refused."""

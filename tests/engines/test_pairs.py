@@ -39,6 +39,7 @@ def test_masks_match_acceptance_and_rollback(name: str, schema: dict[str, Any], 
     agree_along_a_walk(matcher, V, Random(seed), lambda data: data[:1] in _ENDS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", ["abcdefg", "a\nb\ncde", "日本日本日本é", "<</para", "ab</arg"])
 @pytest.mark.parametrize("name", PAIRS)
 @given(seed=SEEDS)

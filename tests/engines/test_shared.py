@@ -117,6 +117,7 @@ def test_a_bit_is_set_exactly_if_the_id_is_accepted(engine: str, case: Case) -> 
     assert matcher.is_accepting()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 @given(data=st.data())
 def test_rollback_restores_mask_and_completeness(engine: str, data: st.DataObject) -> None:

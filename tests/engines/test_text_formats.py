@@ -70,6 +70,7 @@ def walk(
         assert len({text.accept(token_id) for text in texts}) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pattern", EXPRESSIONS["read"])
 def test_rows_are_those_of_llguidance(
     machine: ArgumentEngine, llguidance: ClientGrammars, pattern: str
@@ -142,6 +143,7 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", HOSTILE, ids=range(len(HOSTILE)))
 def test_hostile_expressions_are_refused_by_counts(machine: ArgumentEngine, source: str) -> None:
     with pytest.raises(SchemaLimit) as caught:

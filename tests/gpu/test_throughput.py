@@ -86,6 +86,7 @@ def test_known_requests_come_again_and_again_and_others_once() -> None:
     assert len({json.dumps(body) for body in own}) == len(own) > 30
 
 
+@pytest.mark.slow
 def test_a_large_model_has_the_shape_of_one_that_is_served_and_no_weights(tmp_path: Path) -> None:
     model = serving_.write_large(tmp_path)
     config = json.loads((model / "config.json").read_text())

@@ -43,6 +43,7 @@ def test_behind_a_mistake_nothing_is_said(name: str) -> None:
         decoder.finish()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", LAID_OUT)
 def test_what_is_nested_too_deeply_to_be_read_is_a_mistake_and_no_other_value(name: str) -> None:
     symbols = symbols_of(write(name, {"a": [[[]]]}, Random(0)), name)

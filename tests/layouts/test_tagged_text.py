@@ -67,6 +67,7 @@ def test_one_line_break_is_trimmed_from_each_end(text: str) -> None:
     assert trimmed(f"\n{text}\n", Trim.NEWLINE) == text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["qwen3_coder", "glm45", "minimax_m2", "kimi_k3"])
 @pytest.mark.parametrize("key", ["k" * 3_000, "a"])
 def test_held_text_is_read_one_time(monkeypatch: pytest.MonkeyPatch, layout: str, key: str) -> None:

@@ -35,6 +35,7 @@ def _objects(names: tuple[str, ...], most: int) -> Iterator[dict[str, Any]]:
                 yield {name: values[at % len(values)] for at, name in enumerate(chosen)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", OBJECTS)
 def test_an_object_is_taken_if_it_is_valid(schema: dict[str, Any]) -> None:
     found, random = _held(schema), Random(1)
@@ -43,6 +44,7 @@ def test_an_object_is_taken_if_it_is_valid(schema: dict[str, Any]) -> None:
         assert accepts(found, text, random) == is_valid(schema, value), text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", ARRAYS)
 def test_an_array_is_taken_if_it_is_valid(schema: dict[str, Any]) -> None:
     found, random = _held(schema, "array"), Random(1)

@@ -49,6 +49,7 @@ def _texts(most: int) -> Iterator[str]:
             yield f"[{','.join(spelled)}]"
 
 
+@pytest.mark.slow
 @NUMBERS
 def test_a_text_is_taken_if_it_is_valid(number: int) -> None:
     found = _held(number)

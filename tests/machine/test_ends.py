@@ -52,6 +52,7 @@ def end_of(text: kernel.TextMatcher) -> bytes:
     return data
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("name", SCHEMAS)
 def test_from_wherever_a_text_goes_its_end_is_valid(name: str, seed: int) -> None:
@@ -181,6 +182,7 @@ def test_a_partial_character_repeats_no_name(pattern: str, taken: list[str], typ
     assert len(json.loads(written + end_of(text))) == len(taken) + 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["alternatives", "contains", "patterns", "distinct strings"])
 def test_interpreted_it_finds_the_same(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tables, found = tables_of(compiled(name), JSON), []

@@ -121,6 +121,7 @@ def can_write(name: str, keys_: Iterable[str]) -> bool:
     return all(fullmatch(keys(layout(name)), key) for key in keys_)
 
 
+@pytest.mark.slow
 @NAMES
 @NUMBERS
 def test_a_text_is_taken_if_it_is_valid_and_no_key_comes_twice(name: str, number: int) -> None:
@@ -145,6 +146,7 @@ def test_a_row_is_what_is_accepted_wherever_keys_may_repeat(name: str, number: i
                 break
 
 
+@pytest.mark.slow
 @NAMES
 @NUMBERS
 def test_no_text_gets_stuck_and_each_is_read_without_a_repeated_key(name: str, number: int) -> None:

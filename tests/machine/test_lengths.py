@@ -77,6 +77,7 @@ def _sample(text: kernel.TextMatcher, other: kernel.TextMatcher, seed: int) -> b
     return text.is_accepting()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*FORMATS, *range(len(ODD)), None])
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_rows_are_those_of_states_that_count(
@@ -103,6 +104,7 @@ def test_length_costs_no_state(name: str | int | None, keyword: str, more: dict[
     assert len(sizes) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [*FORMATS, 0, 1, 3])
 @pytest.mark.parametrize("least", [0, 300])
 def test_long_raw_values_have_their_lengths(name: str | int, least: int) -> None:

@@ -91,6 +91,7 @@ def _ranges(pattern: str, step: int, width: int, count: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("string", "first", "most"),
     [

@@ -165,6 +165,7 @@ def test_a_long_name_that_few_others_are_beside_costs_its_length() -> None:
     assert not text.accept(ord(","))
 
 
+@pytest.mark.slow
 def test_more_names_are_declared_than_a_word_of_words_has_bits() -> None:
     """Alternatives together may declare more than one object may."""
     names = [[f"n{at}" for at in range(first, first + 2_049)] for first in (0, 2_049)]

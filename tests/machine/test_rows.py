@@ -31,6 +31,7 @@ def follow(grammar: MachineGrammar, ids: list[int]) -> list[bytes]:
     return rows
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("most", [None, 0], ids=["within", "over"])
 def test_rows_of_a_long_text_are_bounded_and_the_same_again(most: int | None) -> None:
     tree = bound_vocabulary(V)
@@ -83,6 +84,7 @@ def test_rows_that_grammars_share_count_once_and_live_as_long_as_one_of_them() -
     assert tree.memory.bytes == before
 
 
+@pytest.mark.slow
 def test_a_grammar_weighs_what_it_holds() -> None:
     tree = bound_vocabulary(V)
     text = V.encode('{"kind": "b", "tags": ["x", "y"], "extra": {"a": 1.5}, "size": 12, "at": "2')

@@ -75,6 +75,7 @@ def test_equal_parts_are_stored_once() -> None:
     assert len(found.arrays["nodes"]) == len(one.arrays["nodes"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bounds", [{}, {"minimum": -3}, {"exclusiveMaximum": 10**9}])
 def test_numbers_that_are_no_integers_are_held(bounds: dict[str, Any]) -> None:
     """Each of sixteen exponents once had a count of its own of the digits behind."""
@@ -108,6 +109,7 @@ def test_what_is_too_large_is_refused_where_it_is(
     assert path in refused.value.path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", cases.listed("machine/cases/tables.toml", "large"))
 def test_large_automata_are_held(schema: Any) -> None:
     tables_of(_grammar(schema), None)
@@ -127,6 +129,7 @@ def test_a_language_that_is_too_large_is_refused_by_its_property() -> None:
 _NONE_FITS = cases.schemas("machine/cases/tables.toml")["none fits"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("schema", [_NONE_FITS, {"type": "object", "propertyNames": _NONE_FITS}])
 def test_what_no_text_fits_is_not_held(schema: Any) -> None:
     """A mask would let a text begin that nothing may follow."""

@@ -268,6 +268,7 @@ CASES_OF_KERNELS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("schema", "value"), CASES_OF_KERNELS)
 def test_interpreted_is_the_same(schema: Any, value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     tables = tables_of(compile_schema(schema, root=Root.ANY), None)

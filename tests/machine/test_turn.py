@@ -26,6 +26,7 @@ def of(name: str, pieces: list[bytes]) -> Vocabulary:
     return Vocabulary(tokens, controls)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "text", "tokens"), cases.params("machine/cases/turns.toml", "name, text, pieces")
 )

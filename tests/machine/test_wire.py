@@ -74,6 +74,7 @@ def test_damaged_bytes_are_refused(data: st.DataObject) -> None:
     assert found.wide_rows == tables(0).wide_rows
 
 
+@pytest.mark.slow
 @given(st.integers(0, KINDS - 1), st.randoms(use_true_random=False))
 @settings(max_examples=500, deadline=None)
 def test_tables_with_wrong_numbers_are_refused_or_do_no_harm(number: int, random: Random) -> None:

@@ -27,6 +27,7 @@ def test_operators_of_our_own_leave_others_alone(source: str) -> None:
     assert mutate_code(source, SwapBuiltin(), 0) is None
 
 
+@pytest.mark.slow
 def test_a_seed_chooses_the_same_changes_and_each_changes_something() -> None:
     places = sites(MODULE)
     one, other = ([site.mutant(Random(7)) for site in places] for _ in range(2))
@@ -40,6 +41,7 @@ def test_a_seed_chooses_the_same_changes_and_each_changes_something() -> None:
         assert source.splitlines()[each.line - 1].strip() == each.before.split("\n")[0]
 
 
+@pytest.mark.slow
 def test_every_place_comes_once_and_then_no_more() -> None:
     found = list(mutants([MODULE], Random(3)))
     assert len(found) <= len(sites(MODULE)) < len(found) * 1.1

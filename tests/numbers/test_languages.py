@@ -54,6 +54,7 @@ def test_multiples_are_exact_decimals(divisor: float, value: Decimal) -> None:
 DIVISORS = st.sampled_from([3, 7, 12, 64, 77, 96, 256, 1.5, 2.4, 0.8, 0.07])
 
 
+@pytest.mark.slow
 @given(DIVISORS, st.integers(-2000, 2000), st.integers(0, 2), st.booleans(), st.booleans())
 def test_other_divisors_take_plain_decimals(
     divisor: float, value: int, places: int, near: bool, negated: bool
@@ -67,6 +68,7 @@ def test_other_divisors_take_plain_decimals(
         assert accepts(grammar, spelled) == (is_multiple != negated), spelled
 
 
+@pytest.mark.slow
 @given(st.lists(st.sampled_from([2, 3, 7, 8, 11]), min_size=2, max_size=3), st.integers(0, 9999))
 def test_divisors_together(divisors: list[int], value: int) -> None:
     multiple, *others = divisors
@@ -126,6 +128,7 @@ def test_digits_come_to_an_end(schema: dict[str, Any], digits: str) -> None:
 NOT_INTEGERS = {"type": "number", "not": {"type": "integer"}}
 
 
+@pytest.mark.slow
 @each_case
 def test_no_spelling_of_an_integer_is_a_fraction(text: str) -> None:
     assert not accepts(compiled(NOT_INTEGERS), text)

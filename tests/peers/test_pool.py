@@ -42,6 +42,7 @@ def measure(*names: str, seconds: float = 60.0, script: str = SCRIPT) -> Measure
     return pool.measure([sys.executable, "-c", script], cases, seconds)
 
 
+@pytest.mark.slow
 def test_what_hangs_and_what_dies_is_counted_and_the_others_go_on() -> None:
     found = measure("a", "hang", "b", "die", "c", seconds=SHORT)
     assert [(each["case"], each["verdict"]) for each in found.outcomes] == [
@@ -55,6 +56,7 @@ def test_what_hangs_and_what_dies_is_counted_and_the_others_go_on() -> None:
     assert len({each["pid"] for each in found.outcomes if "pid" in each}) == 3
 
 
+@pytest.mark.slow
 def test_the_last_case_may_hang() -> None:
     found = measure("a", "hang", seconds=SHORT)
     assert [each["verdict"] for each in found.outcomes] == ["right", "timed out"]

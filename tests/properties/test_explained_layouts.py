@@ -140,6 +140,7 @@ def json_path(at: str | None) -> list[str]:
     return (at or "$").replace("[", ".[").split(".")[1:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", CALLS)
 @examples(20)
 @given(schema=SCHEMAS, seed=st.integers(0, 2**32))

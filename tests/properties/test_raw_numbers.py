@@ -50,6 +50,7 @@ def test_what_digits_are_read_as_fits(name: str, bound: dict[str, Any]) -> None:
     check(name, {"type": ["number", "string"], **bound})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_digits_that_no_bound_tells_apart_from_their_double_are_taken(name: str) -> None:
     wide = {"12345678901234567890", "9007199254740993", "7", "0.5"}

@@ -79,6 +79,7 @@ def kinds(count: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("branches", [kinds(500), [{"const": f"v{i}"} for i in range(2_000)]])
 def test_alternatives_that_one_look_tells_apart_may_be_many(branches: list[dict[str, Any]]) -> None:
     # The steps bound the work: comparing all pairs would be over their limit.

@@ -55,6 +55,7 @@ def table(heading: str) -> dict[str, int]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "block"), BLOCKS, ids=[each.split("\n")[0] for _, each in BLOCKS])
 def test_every_example_is_as_the_page_says(kind: str, block: str) -> None:
     source, *claims = block.strip().split("\n")

@@ -27,6 +27,7 @@ def test_a_tokenizer_json_and_its_folder() -> None:
         assert [found.encode(text) for text in TEXTS] == [expected.encode(text) for text in TEXTS]
 
 
+@pytest.mark.slow
 def test_kimis_two_files() -> None:
     folder = shared("kimi", "tiktoken.model").parent
     assert Vocabulary.from_tokenizer(folder).is_same(kimi())

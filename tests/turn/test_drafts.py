@@ -110,6 +110,7 @@ def test_another_engines_arguments_are_not_drafted(engine: str) -> None:
     assert proposed(begun(served, whole)) == "<|tool_calls_section_end|>"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BUDGETED)
 def test_near_the_end_of_a_budget_what_is_proposed_is_in_the_masks(name: str) -> None:
     need, drafted = least_budget(schema=name), 0

@@ -179,6 +179,7 @@ def test_an_empty_response_that_fits(said: str, text_format: dict[str, Any], cho
         assert (turn.content, turn.calls, turn.ended, turn.stray) == (said, (), True, None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("allow_empty_turns", [False, True])
 @pytest.mark.parametrize("text_format", UNFITTED)
 def test_empty_response_before_calls(text_format: dict[str, Any], allow_empty_turns: bool) -> None:

@@ -105,6 +105,7 @@ def test_what_stands_behind_the_end_is_stray_where_symbols_are_read(name: str, e
     assert parser.turn() == Turn("", "ab", (), ended=True, stray=len(ids))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_a_turn_of_a_prompt_that_nobody_knows_is_read_as_it_was_masked(name: str) -> None:
     """Kimi K3's begins inside of a response there, and a whole one before it."""

@@ -60,6 +60,7 @@ def test_an_automaton_accepts_what_derivatives_match(languages: tuple[Regex, ...
         assert accepted(found, text) == expected, text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "numbers",
     [
@@ -117,6 +118,7 @@ def test_the_deepest_expression_is_explored() -> None:
     assert accepted(explore((language,)), "a" * 200) == fullmatch(language, "a" * 200)
 
 
+@pytest.mark.slow
 def test_texts_that_are_patterns_are_explored() -> None:
     found = explore((regexes(),))
     texts = (r"^a{2,5}(?:b|[^\]-])*$", r"[a-f\d]", "(", "a{5,2}", r"(?!x(y(z(?=.))))", "[z-a]")

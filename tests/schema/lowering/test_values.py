@@ -16,6 +16,7 @@ def test_shapes_that_settle_to_the_same_are_one() -> None:
     assert len(grammar.definitions[grammar.root].objects) == 1
 
 
+@pytest.mark.slow
 def test_a_complement_that_grows_with_a_count_is_refused_by_its_place() -> None:
     hard = {"pattern": "a.{60}b.{60}c.{60}d"}
     schema = {"type": "object", "properties": {"s": {"type": "string", "not": hard}}}

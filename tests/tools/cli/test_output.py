@@ -45,6 +45,7 @@ def lines_of(command: Command, *arguments: str) -> list[str]:
     return text.split("\n")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("nasty", NASTY, ids=ascii)
 @pytest.mark.parametrize("name", ["check", "explain"])
 def test_file_names_are_escaped(nasty: str, name: str, tmp_path: Path, command: Command) -> None:

@@ -47,6 +47,7 @@ def explain(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", dialects.available())
 def test_what_opens_a_call_is_legal_in_every_format(name: str) -> None:
     dialect = dialects.load(name)

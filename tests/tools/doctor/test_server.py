@@ -256,6 +256,7 @@ def test_findings_are_told_before_a_server_is_silent(name: str, told: list[Check
 LATE = refused("UnsupportedSchema", "$.response_format.json_schema.schema.uniqueItems")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("answer", "status", "said"),
     [

@@ -81,6 +81,7 @@ def validated(params: SamplingParams) -> SamplingParams:
     return params
 
 
+@pytest.mark.slow
 def test_a_clients_spec_is_given_what_the_server_has_settled(use: Any) -> None:
     use(max_calls="3", empty_turns="allow", engine="xgrammar")
     spec = spec_of(validated(parameters(carried())))

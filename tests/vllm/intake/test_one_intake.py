@@ -104,6 +104,7 @@ def test_turns_of_a_spec_share_an_envelope(server: Server, monkeypatch: pytest.M
     assert second.matcher.envelope is first.matcher.envelope
 
 
+@pytest.mark.slow
 def test_what_is_compiled_before_a_turn_stays_the_caches_to_drop(server: Server) -> None:
     declared = [tool("dropped", title="dropped")]
     sent = server.processed(*server.chat(tools=declared, response_format=FORMAT))

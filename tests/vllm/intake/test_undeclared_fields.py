@@ -174,6 +174,7 @@ def test_no_undeclared_field_is_asked_for(
     assert asked == set(), kind
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("route", ["chat", "responses"])
 def test_a_reply_is_read_by_declared_fields(server: Server, route: str) -> None:
     """Of a request that was prepared, and of one that comes with its reply (`/derender`)."""

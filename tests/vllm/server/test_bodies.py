@@ -97,6 +97,7 @@ def test_a_token_reaches_its_client_between_two_large_ones() -> None:
     assert asyncio.run(reads()) == [step for each in steps for step in each]
 
 
+@pytest.mark.slow
 def test_what_others_do_meanwhile_makes_no_turn_longer() -> None:
     async def reads() -> list[str]:
         order: list[str] = []
