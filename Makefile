@@ -31,7 +31,7 @@ lint: env
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/mypy
 
-quick: lint ## Lint, layers, types, the fast tests: no server, two and a half minutes on two idle cores.
+quick: lint ## Lint, layers, types, the fast tests: no server, a minute and a half on two idle cores.
 	HYPOTHESIS_PROFILE=quick $(BIN)/python -m pytest -n auto $(TOGETHER) -m "not vllm and not slow"
 
 test: lint ## Lint, layers, types, all tests: those without servers on all cores, then the others.
