@@ -51,8 +51,8 @@ class Matcher:
     Args:
         envelope: what the request allows.
         arguments: gives what starts the argument texts of a tool, by name.
-        prompt_ids: the prompt's ids; the turn starts where they leave it. None means a
-            turn that starts in content.
+        prompt_ids: the prompt's ids; the turn starts where they leave it. None means a turn that
+            starts behind any think, with nothing said yet (`SILENT`).
         expect: told the name of a tool once a header can only be that tool's, before its
             arguments begin.
         deadline: how many ids the turn may have, and what it promises to finish within them;
