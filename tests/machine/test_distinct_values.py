@@ -135,6 +135,14 @@ def test_an_array_can_be_filled_up_and_is_full_then(name: str) -> None:
     assert matcher.accept(ord("]"))
 
 
+def test_elements_that_count_are_refused_where_they_may_be_too_few() -> None:
+    names = {"k": {"const": 0}, "a": AB, "b": AB}
+    nine = {"type": "object", "properties": names, "required": ["k"], "additionalProperties": False}
+    assert compiled(distinct(nine, minItems=9))
+    with pytest.raises(UnsupportedSchema, match="as many distinct elements"):
+        compiled(distinct(nine | {"maxProperties": 2}, minItems=6))
+
+
 @pytest.mark.parametrize("least", [1, 2])
 def test_elements_with_own_schemas_are_refused_where_one_may_be_the_last(least: int) -> None:
     schema = distinct(False, prefixItems=[AB, {"const": "a"}], minItems=least)
