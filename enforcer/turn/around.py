@@ -6,6 +6,7 @@ know: which names a request has, schemas, masks.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from threading import RLock
@@ -22,7 +23,7 @@ from enforcer.turn.pattern import ID
 _Whole = TypeVar("_Whole", bound=np.signedinteger | np.unsignedinteger)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     import numpy.typing as npt
 
@@ -238,6 +239,15 @@ class Around:
     def begins_names(self, number: int) -> bool:
         """Return whether the names of tools are read at a place."""
         return bool(self._kinds[number] == _NAMES)
+
+    @contextmanager
+    def trying(self) -> Iterator[None]:
+        """Forget afterwards which bytes were read, as no model has written them."""
+        known = self._taken.copy()
+        try:
+            yield
+        finally:
+            self._taken[: len(known)] = known
 
     def likely(self, number: int, *, is_guess: bool) -> tuple[int, int] | None:
         """Return the symbol that likely comes next at a place, and where it leads; None for none.

@@ -220,7 +220,8 @@ class Deadline:
         put(first, [i for i in self._firsts(at) if is_member(target, i)])
         first |= tested & self._weights.short
         ids = [*members(first & ~kept), *members(tested & ~first & ~kept)][:_MOST_TESTED]
-        put(kept, [i for i in map(int, ids) if self._leads_on(at, i, left, reader)])
+        with self._table.around.trying():
+            put(kept, [i for i in map(int, ids) if self._leads_on(at, i, left, reader)])
         np.copyto(target, kept)
 
     def _leads_on(self, at: Position, token_id: int, left: int, reader: TokenReader) -> bool:

@@ -3,6 +3,7 @@
 import json
 from collections import Counter
 from functools import partial
+from os.path import commonprefix
 from random import Random
 from typing import Any, NoReturn
 
@@ -125,6 +126,25 @@ def test_near_the_end_of_a_budget_what_is_proposed_is_in_the_masks(name: str) ->
                 feed(matcher, [random.choice(sorted(legal(matcher)))])
         assert matcher.accepted <= need + more
     assert drafted > 100
+
+
+def test_what_a_mask_tries_near_the_end_of_a_budget_teaches_nothing() -> None:
+    options = enforcer.Options(preamble_ids=0, finish_within_budget=True)
+    found = vocabulary("hermes")
+    served = enforcer.Enforcer(found, "hermes", options=options)
+    text = '<tool_call>\n{"name": "get", "arguments": {"a": null}}\n</tool_call><|im_end|>'
+    ids, rejected = found.encode(text, markers=True), 0
+    for _ in range(2):
+        matcher = served.matcher([tool("get", of(a={"type": "null"}))], "required", budget=150)
+        rejected = 0
+        while (at := matcher.accepted) < len(ids):
+            drafts = matcher.propose(8)
+            kept = len(commonprefix([drafts, ids[at:]]))  # noqa: RUF071 - of any lists
+            rejected += len(drafts) - kept
+            for token_id in ids[at : at + kept + 1]:
+                matcher.mask()
+                assert matcher.accept(token_id)
+    assert rejected == 0
 
 
 def sampled(count: int, *, drafted: bool) -> Counter[str]:
