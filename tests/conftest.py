@@ -22,7 +22,7 @@ from tests import vocabularies
 # The usual examples are the same ones every time: a change is judged by what it changed.
 settings.register_profile(
     "usual",
-    max_examples=40,
+    max_examples=60,
     deadline=None,
     derandomize=True,
     suppress_health_check=[HealthCheck.too_slow],

@@ -19,7 +19,7 @@ from tests.support.tools import tool
 from tests.vocabularies import legal, small
 
 V = small()
-_COUNTED = 60  # examples a property, beside which tests count theirs
+_USUAL = 60  # examples of the usual profile
 NAMES = ["get", "get_", "get_weather", "a", "a/b-c.d", "天气"]
 KEYS = ["a", "city", "città", 'quo"te', "日本", ""]
 # What brings a turn to its end, where it is legal.
@@ -28,7 +28,7 @@ _CLOSERS = [*b'"]}']
 
 def examples(count: int) -> settings:
     """Give the settings for so many examples, and more of them in a thorough run."""
-    return settings(max_examples=round(count * settings().max_examples / _COUNTED))
+    return settings(max_examples=round(count * settings().max_examples / _USUAL))
 
 
 @cache

@@ -23,9 +23,9 @@ MODES = {
     "drafts, queued": Mode(drafts=4, queued=True),
     "drafts by the grammar": Mode(drafts=8, queued=False, ours=True),
 }
-_COUNTED = 60  # examples a property, beside which 300 requests are sent
+_USUAL = 60  # examples of the usual profile
 _LEAST = 150  # with fewer, some turns that the test is about would often not come
-REQUESTS = max(300 * settings().max_examples // _COUNTED, _LEAST)
+REQUESTS = max(300 * settings().max_examples // _USUAL, _LEAST)
 HEADER = ("<|im_user|>", "user", "<|im_middle|>", "Hi", "<|im_end|>")
 TURN = ("<|im_assistant|>", "assistant", "<|im_middle|>")
 THINKING = ((), ("<think>",), ("<think>", "</think>"), ("<think>", "hm"))
