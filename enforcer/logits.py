@@ -39,7 +39,8 @@ def mask_logits(logits: Logits, bitmask: npt.ArrayLike) -> Logits:
         Logits of the same type, shape, dtype and device.
 
     Raises:
-        ConfigurationError: the shapes do not match, or a row has no legal token id.
+        ConfigurationError: the shapes do not match, or a row has no legal token id, or one that
+            the logits lack.
 
     """
     packed = np.ascontiguousarray(bitmask, dtype=np.int32).view(np.uint8)

@@ -46,12 +46,15 @@ class Deadline:
     Attributes:
         narrowed: after how many ids a row inside a call was first without some that begin nothing,
             since the call has to end; infinite if none was. Drafts that were taken back count.
+        is_hasty: whether an id that takes a whole row to judge does not fit: draft tokens are not
+            worth it.
 
     """
 
     def __init__(self, completions: Completions, total: int) -> None:
         self.total = number(total, "budget")
         self.narrowed = inf
+        self.is_hasty = False
         self._completions = completions
         self._envelope = completions.envelope
         self._table = self._envelope.table
@@ -108,6 +111,8 @@ class Deadline:
             return self._completions.behind_marker(at, token_id) <= left - 1
         if self._is_ample(at, left) or (at.grammar is not None and self._is_light(token_id)):
             return True
+        if self._row is None and self.is_hasty:
+            return False
         if self._row is None:  # nobody has asked for the mask
             target = np.empty(self._table.vocabulary.words, np.int32)
             reader.fill(at, target)

@@ -503,7 +503,10 @@ class Matcher:
         # Each symbol is legal, but for a budget, and where a text's end is that of all calls.
         if self._deadline is not None or drafter.has_ended:
             self._drafter = None  # a trial teaches nothing
-            found = found[: self.validate(found)]
+            deadline = copy(self._deadline)
+            if deadline is not None:
+                deadline.is_hasty = True
+            found = found[: self._count_legal(found, deadline)]
         self._drafter = drafter
         return found
 
@@ -514,9 +517,13 @@ class Matcher:
             ConfigurationError: one of them is no whole number.
 
         """
+        return self._count_legal(token_ids, copy(self._deadline))
+
+    def _count_legal(self, token_ids: Sequence[int], tried: Deadline | None) -> int:
+        """Count the leading ids that are legal by another deadline than the turn's own."""
         # Drafts may be longer than what can be taken back otherwise.
         now, history, deadline = self._now, self._history, self._deadline
-        self._history, self._deadline = RollbackStack(None), copy(deadline)
+        self._history, self._deadline = RollbackStack(None), tried
         legal = 0
         try:
             for token_id in token_ids:
